@@ -1,0 +1,64 @@
+import type { InferenceError, Parameters, SequenceFlags, Tensor } from "@naiad/protocol";
+
+/** A request that is valid for its model: the work of `request/inference-request.ts`. */
+export interface ValidRequest {
+  readonly id: string;
+  /** In the order of the configuration, `reshape` applied, batch dimension in front where the model batches. */
+  readonly inputs: readonly Tensor[];
+  /** Names of the outputs to return, in the order wanted; never empty. */
+  readonly outputs: readonly string[];
+  /** Rows; 0 for a model without batching. */
+  readonly batchSize: number;
+  readonly parameters: Parameters;
+  readonly sequence?: SequenceFlags;
+  /** 0: the model's default level. */
+  readonly priority: number;
+  /** 0: none. */
+  readonly timeoutUs: number;
+}
+
+/** When things happened to one request, on the server's clock. */
+export interface RequestTimes {
+  readonly queueNs: number;
+  readonly computeInputNs: number;
+  readonly computeInferNs: number;
+  readonly computeOutputNs: number;
+}
+
+/** Triton's label of `nv_inference_request_failure`. */
+export type FailureReason = "REJECTED" | "CANCELED" | "BACKEND" | "OTHER";
+
+export type RequestOutcome =
+  | {
+      readonly kind: "response";
+      readonly outputs: readonly Tensor[];
+      readonly parameters: Parameters;
+      readonly times: RequestTimes;
+      /** Requests and rows that ran in the same execution, for the playground and for tests. */
+      readonly executedBatchSize: number;
+    }
+  | { readonly kind: "error"; readonly error: InferenceError; readonly reason: FailureReason };
+
+export interface ScheduledRequest {
+  readonly request: ValidRequest;
+  readonly signal: AbortSignal;
+  /** When the front end handed the request over (`Clock.nowNs`). */
+  readonly startNs: number;
+  /** Called exactly once, never from inside `enqueue`. */
+  readonly respond: (outcome: RequestOutcome) => void;
+}
+
+/**
+ * Brings requests of one model version to its instances. Ensembles, sequences and the dynamic batcher are all this.
+ */
+export interface Scheduler {
+  /**
+   * Takes the request over. Throws an InferenceError (and then never calls `respond`) where Triton refuses at once:
+   * a stopped scheduler, a full queue.
+   */
+  enqueue(scheduled: ScheduledRequest): void;
+  /** Accepted and not yet answered. */
+  readonly inflightCount: number;
+  /** Refuses new requests from now on; resolves when every accepted one is answered. Idempotent. */
+  stop(): Promise<void>;
+}

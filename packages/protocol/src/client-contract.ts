@@ -1,0 +1,62 @@
+import type { Capabilities, DeviceReport } from "./capabilities.ts";
+import type { OperationTypes } from "./operations.ts";
+import type { ServerOptions } from "./server-options.ts";
+
+export type LogLevel = "verbose" | "info" | "warning" | "error";
+
+/** What a page learns about the host that serves it. */
+export interface HostInfo {
+  readonly hostId: string;
+  readonly wireVersion: number;
+  readonly options: ServerOptions;
+  readonly capabilities: Capabilities;
+}
+
+/** What the host offers on a client port, besides the operations themselves. The shape is a channel contract of `@naiad/link`. */
+export interface ClientContract {
+  readonly calls: {
+    readonly [Name in keyof OperationTypes]: {
+      readonly input: OperationTypes[Name]["input"];
+      readonly output: OperationTypes[Name]["output"];
+    };
+  } & {
+    readonly hostInfo: { readonly input: Record<never, never>; readonly output: HostInfo };
+    /** Instances of every loaded model and what they run on. */
+    readonly instances: { readonly input: Record<never, never>; readonly output: readonly InstanceReport[] };
+  };
+  readonly streams: {
+    /** Progress, model states and log lines from now on. */
+    readonly events: { readonly input: Record<never, never>; readonly item: ServerEvent };
+  };
+  readonly notes: Record<never, never>;
+}
+
+export type ServerEvent =
+  | {
+      readonly kind: "progress";
+      readonly modelName: string;
+      readonly path: string;
+      readonly phase: "download" | "verify" | "create";
+      readonly loadedBytes: number;
+      readonly totalBytes: number;
+    }
+  | {
+      readonly kind: "model";
+      readonly modelName: string;
+      readonly version: string;
+      readonly state: string;
+      readonly reason: string;
+    }
+  | { readonly kind: "log"; readonly level: LogLevel; readonly message: string; readonly epochMs: number };
+
+export interface InstanceReport {
+  readonly modelName: string;
+  readonly version: string;
+  readonly instanceName: string;
+  readonly state: "loading" | "ready" | "lost";
+  readonly device?: DeviceReport;
+  readonly note?: string;
+  readonly executionCount: number;
+  /** How many times its worker was replaced. */
+  readonly replacements: number;
+}

@@ -1,0 +1,33 @@
+/**
+ * One HTTP exchange as plain data, the shape shared by the gateway, `naiad serve` and tests. A `Request` would not do:
+ * building one drops Accept-Encoding, Content-Length, Host and TE and rewrites the path, and Triton routes on the raw path.
+ */
+export interface ExchangeRequest {
+  readonly method: string;
+  /** Path and query as they stood in the request line, undecoded, with any base path already removed: `/v2/models/a%2Fb`. */
+  readonly rawTarget: string;
+  readonly headers: HeaderList;
+  /** The whole body; empty when there is none. The handler may keep views on it. */
+  readonly body: Uint8Array;
+  /** Fires when the requester has gone. */
+  readonly signal: AbortSignal;
+}
+
+export interface ExchangeResponse {
+  readonly status: number;
+  readonly headers: HeaderList;
+  /** Whole, or in pieces; each piece's buffer belongs to the receiver. */
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+  /** Resolves after the body has ended. */
+  readonly trailers?: Promise<HeaderList>;
+}
+
+/** Name and value pairs in order; names in lower case. */
+export type HeaderList = readonly (readonly [name: string, value: string])[];
+
+export type ExchangeHandler = (request: ExchangeRequest) => Promise<ExchangeResponse>;
+
+/** The first value of a header, or `undefined`. `name` is in lower case. */
+export function headerValue(headers: HeaderList, name: string): string | undefined {
+  return headers.find(([key]) => key === name)?.[1];
+}

@@ -1,0 +1,126 @@
+import type { Tensor } from "./tensor.ts";
+
+/** A JSON value with integers beyond 2^53 kept exact. */
+export type JsonValue = null | boolean | number | bigint | string | readonly JsonValue[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: JsonValue;
+}
+
+/** A custom parameter: int64 is a `bigint`, double a `number`. */
+export type ParameterValue = string | boolean | bigint | number;
+export type Parameters = Readonly<Record<string, ParameterValue>>;
+
+export interface SequenceFlags {
+  readonly id: string | bigint;
+  readonly start: boolean;
+  readonly end: boolean;
+}
+
+export interface RequestedOutput {
+  readonly name: string;
+  /** The `classification` extension: the number of best classes, absent when the tensor itself is wanted. */
+  readonly classCount?: number;
+}
+
+/** An inference request as it arrives, before it is held against a model's configuration. */
+export interface InferenceRequest {
+  readonly modelName: string;
+  /** A version number as text; `""` is the highest ready version. */
+  readonly modelVersion: string;
+  /** The client's id, `""` when none was given. */
+  readonly id: string;
+  readonly parameters: Parameters;
+  readonly sequence?: SequenceFlags;
+  /** 0 or absent: the model's default priority level. */
+  readonly priority?: number;
+  /** Microseconds; 0 or absent: none. */
+  readonly timeoutUs?: number;
+  readonly inputs: readonly Tensor[];
+  /** Empty: all outputs of the model. */
+  readonly outputs: readonly RequestedOutput[];
+}
+
+export interface InferenceResponse {
+  readonly modelName: string;
+  readonly modelVersion: string;
+  readonly id: string;
+  readonly parameters: Parameters;
+  readonly outputs: readonly Tensor[];
+}
+
+export interface ServerMetadata {
+  readonly name: string;
+  readonly version: string;
+  readonly extensions: readonly string[];
+}
+
+export interface TensorMetadata {
+  readonly name: string;
+  readonly datatype: string;
+  readonly shape: readonly number[];
+}
+
+export interface ModelMetadata {
+  readonly name: string;
+  readonly versions: readonly string[];
+  readonly platform: string;
+  readonly inputs: readonly TensorMetadata[];
+  readonly outputs: readonly TensorMetadata[];
+}
+
+/** A number of events and their summed duration in nanoseconds. */
+export interface StatisticDuration {
+  readonly count: number;
+  readonly ns: number;
+}
+
+export interface InferStatistics {
+  readonly success: StatisticDuration;
+  readonly fail: StatisticDuration;
+  readonly queue: StatisticDuration;
+  readonly compute_input: StatisticDuration;
+  readonly compute_infer: StatisticDuration;
+  readonly compute_output: StatisticDuration;
+  readonly cache_hit: StatisticDuration;
+  readonly cache_miss: StatisticDuration;
+}
+
+export interface BatchStatistics {
+  readonly batch_size: number;
+  readonly compute_input: StatisticDuration;
+  readonly compute_infer: StatisticDuration;
+  readonly compute_output: StatisticDuration;
+}
+
+export interface MemoryUsage {
+  readonly type: "CPU" | "GPU" | "CPU_PINNED";
+  readonly id: number;
+  readonly byte_size: number;
+}
+
+export interface ModelVersionStatistics {
+  readonly name: string;
+  readonly version: string;
+  /** Milliseconds since the epoch of the last execution, 0 before the first. */
+  readonly last_inference: number;
+  readonly inference_count: number;
+  readonly execution_count: number;
+  readonly inference_stats: InferStatistics;
+  readonly response_stats: Readonly<Record<string, JsonObject>>;
+  readonly batch_stats: readonly BatchStatistics[];
+  readonly memory_usage: readonly MemoryUsage[];
+}
+
+export interface ModelStatistics {
+  readonly model_stats: readonly ModelVersionStatistics[];
+}
+
+export type ModelState = "UNKNOWN" | "READY" | "UNAVAILABLE" | "LOADING" | "UNLOADING";
+
+/** One line of the repository index. `version`, `state` and `reason` are absent where they say nothing. */
+export interface RepositoryIndexEntry {
+  readonly name: string;
+  readonly version?: string;
+  readonly state?: ModelState;
+  readonly reason?: string;
+}

@@ -1,0 +1,166 @@
+import type {
+  ExecutionTimes,
+  InstanceDevice,
+  InstanceOutcome,
+  InstanceRequest,
+  ModelFile,
+  StoreLocation,
+} from "@naiad/core";
+import type { EmptyContract } from "@naiad/link";
+import type { DeviceReport, HeaderList, HostInfo, LogLevel, ServerOptions } from "@naiad/protocol";
+
+/** Everything that crosses between page, gateway, host and instance workers. Plain data only. */
+
+/** Raised whenever a message changes its meaning: an old service worker outlives the deploy that brought it. */
+export const WIRE_VERSION: number = 1;
+
+// ---------------------------------------------------------------------------------------------------------------
+// Page -> host worker: control, over Comlink
+
+/** Absolute URLs of the prebuilt files. */
+export interface AssetUrls {
+  readonly host: string;
+  readonly instanceWasm: string;
+  readonly instanceJspi: string;
+  readonly instanceAsyncify: string;
+  /** Folder with onnxruntime-web's `.mjs` and `.wasm` files, with a trailing slash. */
+  readonly ort: string;
+}
+
+export interface HostStart {
+  readonly wireVersion: number;
+  readonly hostId: string;
+  readonly options: ServerOptions;
+  readonly assets: AssetUrls;
+  /** Names of the databases: one server per origin and base path. */
+  readonly storageName: string;
+}
+
+/** Exposed by the host worker over Comlink to the page that owns it. */
+export interface HostControl {
+  /** Probes the platform and builds the server; ports may be attached from then on. Models load in the background. */
+  start(start: HostStart): Promise<HostInfo>;
+  /** Resolves when the models of the start have been loaded; rejects (Triton's text) where `exitOnError` makes a failure fatal. */
+  ready(): Promise<void>;
+  /** Serves a port until it says goodbye or `peerId`'s lock is released. */
+  attach(kind: "client" | "gateway", peerId: string, port: MessagePort): Promise<void>;
+  /** Drains and ends everything. Resolves when no worker is left. */
+  stop(): Promise<void>;
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// Gateway port: service worker -> host
+
+export interface GatewayContract extends EmptyContract {
+  readonly calls: {
+    readonly exchange: { readonly input: GatewayExchange; readonly output: GatewayAnswer };
+    readonly hostInfo: { readonly input: Record<never, never>; readonly output: HostInfo };
+  };
+  readonly streams: {
+    /** The body of an answer of kind `stream`, by its id. */
+    readonly body: { readonly input: { readonly bodyId: string }; readonly item: Uint8Array };
+  };
+}
+
+export interface GatewayExchange {
+  readonly method: string;
+  readonly rawTarget: string;
+  readonly headers: HeaderList;
+  readonly body: ArrayBuffer;
+  /** `FetchEvent.clientId`. */
+  readonly clientId: string;
+  /** Hash of the body: with client, method and target it recognises a request that the browser dispatched again. */
+  readonly bodyHash: string;
+}
+
+export interface GatewayAnswer {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly body:
+    | { readonly kind: "bytes"; readonly bytes: ArrayBuffer }
+    | { readonly kind: "stream"; readonly bodyId: string };
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// Instance port: host -> instance worker
+
+export interface InstanceContract extends EmptyContract {
+  readonly calls: {
+    readonly start: { readonly input: InstanceWorkerStart; readonly output: { readonly build: string } };
+    readonly create: { readonly input: InstanceCreate; readonly output: { readonly device: DeviceReport } };
+    readonly execute: {
+      readonly input: { readonly instanceId: string; readonly requests: readonly InstanceRequest[] };
+      readonly output: { readonly outcomes: readonly InstanceOutcome[]; readonly times: ExecutionTimes };
+    };
+    readonly release: {
+      readonly input: { readonly instanceId: string };
+      readonly output: { readonly releasedBytes: number };
+    };
+  };
+}
+
+/** What an instance worker tells its host. */
+export interface InstanceHostContract extends EmptyContract {
+  readonly notes: {
+    /** An operation left the worker's queue and runs now: the watchdog's clock starts here. */
+    readonly operation: {
+      readonly instanceId: string;
+      readonly operation: "create" | "first-run" | "run" | "release";
+    };
+    readonly log: { readonly level: LogLevel; readonly message: string };
+  };
+}
+
+export interface InstanceWorkerStart {
+  readonly wireVersion: number;
+  readonly workerId: string;
+  readonly ortUrl: string;
+  /** Compiled once in the host and shared by all CPU workers. Absent: the worker fetches and compiles. */
+  readonly wasmModule?: WebAssembly.Module;
+  readonly threads: number;
+}
+
+export interface InstanceCreate {
+  readonly instanceId: string;
+  readonly modelName: string;
+  readonly version: number;
+  readonly instanceName: string;
+  readonly backend: string;
+  readonly device: InstanceDevice;
+  /** proto3 binary of the normalised ModelConfig. */
+  readonly config: Uint8Array;
+  readonly files: readonly ModelFile[];
+  readonly location: StoreLocation;
+  /** Content by path, only where `location` is memory. */
+  readonly bytes?: Readonly<Record<string, Uint8Array>>;
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// Finding each other: page <-> service worker, page <-> page (BroadcastChannel), by plain messages
+
+/** Posted to the pages by a gateway that needs the host. */
+export interface WhoIsHost {
+  readonly naiad: "who-is-host";
+  readonly wireVersion: number;
+  readonly base: string;
+  /** Name of the lock that the gateway holds while it lives. */
+  readonly gatewayId: string;
+}
+
+/** The page's answer to the service worker: a port to the host (in `event.ports`). */
+export interface HereIsHost {
+  readonly naiad: "here-is-host";
+  readonly wireVersion: number;
+  readonly base: string;
+  readonly hostId: string;
+}
+
+/** Web Lock held by the page that may run the host. */
+export function electionLock(base: string): string {
+  return `naiad:election:${base}`;
+}
+
+/** Web Lock held by a worker or gateway as long as it lives: its release is the notice of death. */
+export function aliveLock(id: string): string {
+  return `naiad:alive:${id}`;
+}
