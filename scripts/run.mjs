@@ -9,7 +9,10 @@ const COMMANDS = {
   dev: { about: "serve the playground with hot reload", main: dev },
   test: { about: "run every check and test", main: (args) => runTsx("scripts/check-all.ts", args) },
   build: { about: "build the naiad package", main: () => runTsx("scripts/build-naiad.ts", []) },
-  models: { about: "write the sample and fixture models to public/models", main: () => runTsx("scripts/prepare-models.ts", []) },
+  models: {
+    about: "write the sample and fixture models to public/models",
+    main: () => runTsx("scripts/prepare-models.ts", []),
+  },
   bench: { about: "run the end-to-end benchmarks and print their table", main: bench },
   conformance: { about: "run the conformance suites on a folder of test data", main: conformance },
   naiad: { about: "run the naiad command from this checkout", main: naiad },

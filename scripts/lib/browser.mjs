@@ -19,7 +19,9 @@ export function findBrowser() {
   if (given !== undefined && given !== "") return given;
   const own = chromium.executablePath();
   if (existsSync(own)) return own;
-  const onPath = (process.env.PATH ?? "").split(delimiter).flatMap((folder) => NAMES.map((name) => join(folder, name)));
+  const onPath = (process.env.PATH ?? "")
+    .split(delimiter)
+    .flatMap((folder) => NAMES.map((name) => join(folder, name)));
   return [...PLACES, ...onPath].find((path) => existsSync(path));
 }
 
@@ -29,7 +31,10 @@ export async function ensureBrowser() {
   if (found !== undefined) return found;
   console.log("no Chromium found: installing one ...");
   const attempts = [
-    () => run("node", ["node_modules/playwright/cli.js", "install", "--with-deps", "chromium"], { stdio: "ignore" }),
+    () =>
+      run("node", ["node_modules/playwright/cli.js", "install", "--with-deps", "chromium"], {
+        stdio: "ignore",
+      }),
     () => apt(["update"]).then(() => apt(["install", "-y", "--no-install-recommends", "chromium"])),
   ];
   // Where downloads of browsers are blocked the first attempt only costs time, so Debian goes first on Debian.

@@ -21,14 +21,21 @@ export function run(program, args, options = {}) {
       process.off("SIGINT", forward);
       process.off("SIGTERM", forward);
       if (code === 0 || signal === "SIGINT" || signal === "SIGTERM") resolve();
-      else reject(Object.assign(new Error(`${program} ${args.join(" ")} ended with ${code ?? signal}`), { exitCode: code ?? 1 }));
+      else
+        reject(
+          Object.assign(new Error(`${program} ${args.join(" ")} ended with ${code ?? signal}`), {
+            exitCode: code ?? 1,
+          }),
+        );
     });
   });
 }
 
 function resolveScript(program, args) {
   const [script, ...rest] = args;
-  return program === "node" && script !== undefined ? [new URL(script, `file://${ROOT}`).pathname, ...rest] : args;
+  return program === "node" && script !== undefined
+    ? [new URL(script, `file://${ROOT}`).pathname, ...rest]
+    : args;
 }
 
 /** Runs a TypeScript file of this repository. */

@@ -20,9 +20,13 @@ export async function ensureInstalled() {
   const stamp = createHash("sha256").update(lock).update(process.version).digest("hex");
   if (existsSync(STAMP) && (await readFile(STAMP, "utf8")) === stamp) return;
   console.log("installing dependencies ...");
-  await run("npx", ["--yes", manifest.packageManager, "install", "--frozen-lockfile", "--reporter=append-only"], {
-    shell: process.platform === "win32",
-    env: { CI: "true" },
-  });
+  await run(
+    "npx",
+    ["--yes", manifest.packageManager, "install", "--frozen-lockfile", "--reporter=append-only"],
+    {
+      shell: process.platform === "win32",
+      env: { CI: "true" },
+    },
+  );
   await writeFile(STAMP, stamp);
 }

@@ -138,20 +138,39 @@ export interface InstanceCreate {
 // ---------------------------------------------------------------------------------------------------------------
 // Finding each other: page <-> service worker, page <-> page (BroadcastChannel), by plain messages
 
-/** Posted to the pages by a gateway that needs the host. */
+/**
+ * Page -> service worker: this page's SDK wants a port to the host of another page. The service worker passes it on as
+ * `who-is-host` with the page's own client id, and hands the port in the answer to that client.
+ */
+export interface FindHost {
+  readonly naiad: "find-host";
+  readonly wireVersion: number;
+  readonly base: string;
+  /** Name of the lock that the asking page holds while it lives. */
+  readonly peerId: string;
+}
+
+/** Service worker -> every page: whoever owns the host answers with `here-is-host` and a port; the others keep silent. */
 export interface WhoIsHost {
   readonly naiad: "who-is-host";
   readonly wireVersion: number;
   readonly base: string;
-  /** Name of the lock that the gateway holds while it lives. */
-  readonly gatewayId: string;
+  /** `gateway`: the service worker itself asks. `client`: it asks for the page `clientId`. */
+  readonly kind: "gateway" | "client";
+  /** Name of the lock that the asking side holds while it lives. */
+  readonly peerId: string;
+  /** Service worker's id of the asking page; empty for a gateway. */
+  readonly clientId: string;
 }
 
-/** The page's answer to the service worker: a port to the host (in `event.ports`). */
+/** Owning page -> service worker, which keeps the port (`event.ports[0]`) or passes message and port on to `clientId`. */
 export interface HereIsHost {
   readonly naiad: "here-is-host";
   readonly wireVersion: number;
   readonly base: string;
+  readonly kind: "gateway" | "client";
+  readonly peerId: string;
+  readonly clientId: string;
   readonly hostId: string;
 }
 

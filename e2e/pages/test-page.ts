@@ -1,0 +1,28 @@
+import type { NaiadServer, StartServerOptions } from "naiad";
+import * as naiad from "naiad";
+
+/** What tests find on the page: the package, and the server that `start` brought up. */
+export interface TestPage {
+  readonly naiad: typeof naiad;
+  server: NaiadServer;
+  start(options?: Partial<StartServerOptions>): Promise<NaiadServer>;
+}
+
+declare global {
+  interface Window {
+    test: TestPage;
+  }
+}
+
+const test: TestPage = {
+  naiad,
+  get server(): NaiadServer {
+    throw new Error("the test has not started a server");
+  },
+  async start(options = {}) {
+    const server = await naiad.startServer({ modelRepository: "/models/", allowSoftwareGpu: false, ...options });
+    Object.defineProperty(test, "server", { value: server, configurable: true });
+    return server;
+  },
+};
+window.test = test;

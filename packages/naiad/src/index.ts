@@ -1,0 +1,23 @@
+export { startServer } from "./sdk/start-server.ts";
+export type { NaiadServer } from "./sdk/naiad-server.ts";
+export type {
+  ModelRepositoryOption,
+  ModelRepositoryWithManifest,
+  StartServerOptions,
+} from "./sdk/start-options.ts";
+export * from "@naiad/client";
+export { InferenceError } from "@naiad/protocol";
+export type {
+  Capabilities,
+  Datatype,
+  DeviceReport,
+  HostInfo,
+  InstanceReport,
+  ModelMetadata,
+  ModelStatistics,
+  ModelVersionStatistics,
+  RepositoryIndexEntry,
+  ServerEvent,
+  ServerMetadata,
+  StatusCode,
+} from "@naiad/protocol";

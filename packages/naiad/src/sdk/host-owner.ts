@@ -1,0 +1,104 @@
+import { whenDead, wrapControl } from "@naiad/link";
+import type { HostInfo } from "@naiad/protocol";
+import { InferenceError } from "@naiad/protocol";
+import type { AssetUrls, HostControl, HostStart } from "@naiad/runtime/contracts";
+import { aliveLock, WIRE_VERSION } from "@naiad/runtime/contracts";
+import type { StartSettings } from "./start-options.ts";
+
+/** A host worker that belongs to this page. */
+export interface OwnedHost {
+  readonly hostId: string;
+  readonly info: HostInfo;
+  /** Resolves when the models of the start are loaded; rejects with Triton's text where that fails. */
+  readonly ready: Promise<void>;
+  /** Fires with the reason when the worker died or was stopped. */
+  readonly lost: AbortSignal;
+  /** A new port to the host for `peerId`, which must hold its alive lock. */
+  openPort(kind: "client" | "gateway", peerId: string): Promise<MessagePort>;
+  /** Drains, then ends the worker and its children. Idempotent. */
+  stop(): Promise<void>;
+}
+
+/** Starts a host worker; rejects, leaving nothing behind, where it cannot start. */
+export async function startHost(
+  settings: StartSettings,
+  storageName: string,
+  locks: LockManager,
+): Promise<OwnedHost> {
+  const hostId = crypto.randomUUID();
+  const assets = assetUrls(settings.assets);
+  const worker = new Worker(assets.host, { type: "module", name: "naiad host" });
+  const gone = new AbortController();
+  const end = (reason: InferenceError): void => {
+    if (gone.signal.aborted) return;
+    gone.abort(reason);
+    worker.terminate();
+  };
+  worker.addEventListener("error", (event) => {
+    const text = event.message === "" ? `cannot load ${assets.host}` : event.message;
+    end(new InferenceError("UNAVAILABLE", `the host worker failed: ${text}`));
+  });
+  const control = wrapControl<HostControl>(worker, {
+    peer: "the host worker",
+    wireVersion: WIRE_VERSION,
+    lost: gone.signal,
+  });
+  const start: HostStart = {
+    wireVersion: WIRE_VERSION,
+    hostId,
+    options: settings.server,
+    assets,
+    storageName,
+  };
+
+  let info: HostInfo;
+  try {
+    info = await control.start(start);
+  } catch (error) {
+    const reason = InferenceError.from(error);
+    end(reason);
+    throw reason;
+  }
+  // The worker took its lock before it answered `start`, so from here its release means death.
+  whenDead(locks, aliveLock(hostId), gone.signal).then(
+    () => end(new InferenceError("UNAVAILABLE", "the host worker died")),
+    () => undefined,
+  );
+  const ready = control.ready();
+  ready.catch(() => undefined);
+
+  return {
+    hostId,
+    info,
+    ready,
+    lost: gone.signal,
+    async openPort(kind, peerId) {
+      const { port1, port2 } = new MessageChannel();
+      await control.attach(kind, peerId, port1);
+      return port2;
+    },
+    async stop() {
+      if (gone.signal.aborted) return;
+      try {
+        await control.stop();
+      } finally {
+        end(
+          new InferenceError(
+            "UNAVAILABLE",
+            "Server is stopping, scheduler for model has stopped accepting new inference requests",
+          ),
+        );
+      }
+    },
+  };
+}
+
+function assetUrls(folder: string): AssetUrls {
+  return {
+    host: `${folder}workers/host.js`,
+    instanceWasm: `${folder}workers/instance-wasm.js`,
+    instanceJspi: `${folder}workers/instance-jspi.js`,
+    instanceAsyncify: `${folder}workers/instance-asyncify.js`,
+    ort: `${folder}ort/`,
+  };
+}

@@ -1,0 +1,25 @@
+import type { InferenceClient } from "@naiad/client";
+import type { HostInfo, InstanceReport, ServerEvent } from "@naiad/protocol";
+
+/** What `startServer` resolves with: this page's part of a running server. */
+export interface NaiadServer {
+  /** Talks to the server over a port: no HTTP, cancellable, and it moves on to the next page's host when this one goes. */
+  readonly client: InferenceClient;
+  /** `service-worker`: one server for all pages of this base. `direct`: this page's own. */
+  readonly mode: "service-worker" | "direct";
+  /**
+   * Whether plain `fetch("<base>v2/...")` of this page is answered. False in mode `direct`, and after a hard reload, which
+   * keeps the service worker from controlling the page until the next ordinary one.
+   */
+  readonly fetchReachesServer: boolean;
+  /** The host that serves now, whichever page runs it. */
+  info(): Promise<HostInfo>;
+  /** The instances of every loaded model and what they really run on. */
+  instances(): Promise<readonly InstanceReport[]>;
+  /** Progress, model states and log lines from now on; ends when the signal fires or the server is stopped. */
+  events(options?: { readonly signal?: AbortSignal }): AsyncIterable<ServerEvent>;
+  /**
+   * Leaves the server. If this page runs the host, requests in flight are finished and the next page takes over. Idempotent.
+   */
+  stop(): Promise<void>;
+}

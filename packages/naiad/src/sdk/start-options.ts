@@ -1,0 +1,149 @@
+import type { RepositoryLocation, ServerEvent, ServerOptions, WatchdogLimits } from "@naiad/protocol";
+
+/**
+ * Options of `startServer`. Those that tritonserver has are named after its flags in camelCase and mean the same; the
+ * default of `modelControlMode` differs, since a page must not download every model by accident.
+ */
+export interface StartServerOptions {
+  /** URLs of model repositories, relative to the page; an object brings a manifest for hosts without an `index.json`. */
+  readonly modelRepository: ModelRepositoryOption | readonly ModelRepositoryOption[];
+  /** Default `triton`. */
+  readonly id?: string;
+  /** Default `explicit`: nothing is loaded except `loadModels` and what is asked for later. */
+  readonly modelControlMode?: "none" | "poll" | "explicit";
+  /** Models to load at start in mode `explicit`; `"*"` alone means all. Default none. */
+  readonly loadModels?: string | readonly string[];
+  /** Default 15. */
+  readonly repositoryPollSecs?: number;
+  /** Default true. */
+  readonly strictReadiness?: boolean;
+  /** Whether a model that fails at start makes `startServer` reject. Default true. */
+  readonly exitOnError?: boolean;
+  /** Default false. */
+  readonly disableAutoCompleteConfig?: boolean;
+  /** 0 is off. */
+  readonly logVerbose?: number;
+  /** `max_batch_size` of auto-completed models that can batch. Default 4. */
+  readonly defaultMaxBatchSize?: number;
+  /** Bytes. Default 64 MiB. */
+  readonly httpMaxInputSize?: number;
+
+  /**
+   * What a KIND_GPU instance does where WebGPU is missing or cannot run the model: run on WASM with a warning (`cpu`, the
+   * default) or fail as in Triton (`error`).
+   */
+  readonly gpuFallback?: "cpu" | "error";
+  /** Whether a software WebGPU adapter counts as a GPU. Default false. */
+  readonly allowSoftwareGpu?: boolean;
+  /** Whether `gpus: [1]` on a machine with one adapter means that adapter. Default false: Triton's error. */
+  readonly foldGpus?: boolean;
+  /** WASM threads of one CPU instance where the page is cross-origin isolated. Default: as many as leave a core for the page. */
+  readonly threads?: number;
+  /** When an operation counts as hung. Models may set their own in `parameters`. */
+  readonly limits?: Partial<WatchdogLimits>;
+
+  /** Path under which /v2 appears, with slashes at both ends. Default `/`. */
+  readonly base?: string;
+  /** Folder with the prebuilt workers. Default `<base>naiad/`. */
+  readonly assets?: string;
+  /** Script of the service worker, or `false` where the app registers its own with `installGateway`. Default `<base>naiad-sw.js`. */
+  readonly serviceWorker?: string | false;
+  /**
+   * `auto` (default) uses the service worker where there can be one; `service-worker` rejects where there cannot; `direct`
+   * never uses one: the server is this page's own and `fetch` does not reach it.
+   */
+  readonly mode?: "auto" | "service-worker" | "direct";
+
+  /** Hears progress, model states and log lines from the first download on. */
+  readonly onEvent?: (event: ServerEvent) => void;
+  /** Ends a start that has not finished. */
+  readonly signal?: AbortSignal;
+}
+
+export type ModelRepositoryOption = string | ModelRepositoryWithManifest;
+
+export interface ModelRepositoryWithManifest {
+  readonly url: string;
+  /** What `index.json` would hold: an object, or its JSON text. */
+  readonly manifest?: unknown;
+}
+
+/** The options with every default in its place and every URL absolute. */
+export interface StartSettings {
+  readonly server: ServerOptions;
+  readonly base: string;
+  readonly assets: string;
+  readonly serviceWorker: string | false;
+  readonly mode: "auto" | "service-worker" | "direct";
+}
+
+const DEFAULT_LIMITS: WatchdogLimits = { createMs: 120_000, firstRunMs: 60_000, runMs: 30_000 };
+
+/** Throws a `TypeError` that names the option for values that no type checker has seen. */
+export function resolveSettings(options: StartServerOptions, pageUrl: string): StartSettings {
+  const base = options.base ?? "/";
+  if (!/^\/(.*\/)?$/.test(base)) throw new TypeError(`base '${base}' must begin and end with a slash`);
+  const { modelRepository, loadModels = [] } = options;
+  const repositories = isList(modelRepository) ? modelRepository : [modelRepository];
+  if (repositories.length === 0) throw new TypeError("modelRepository names no repository");
+  const absolute = (path: string): string => new URL(path, pageUrl).href;
+  return {
+    base,
+    mode: options.mode ?? "auto",
+    assets: absolute(withSlash(options.assets ?? `${base}naiad/`)),
+    serviceWorker:
+      options.serviceWorker === false ? false : absolute(options.serviceWorker ?? `${base}naiad-sw.js`),
+    server: {
+      id: options.id ?? "triton",
+      modelRepositories: repositories.map((one) => repositoryLocation(one, absolute)),
+      modelControlMode: options.modelControlMode ?? "explicit",
+      loadModels: typeof loadModels === "string" ? [loadModels] : [...loadModels],
+      repositoryPollSecs: options.repositoryPollSecs ?? 15,
+      strictReadiness: options.strictReadiness ?? true,
+      exitOnError: options.exitOnError ?? true,
+      disableAutoCompleteConfig: options.disableAutoCompleteConfig ?? false,
+      logVerbose: options.logVerbose ?? 0,
+      defaultMaxBatchSize: options.defaultMaxBatchSize ?? 4,
+      httpMaxInputSize: options.httpMaxInputSize ?? 64 * 1024 * 1024,
+      gpuFallback: options.gpuFallback ?? "cpu",
+      allowSoftwareGpu: options.allowSoftwareGpu ?? false,
+      foldGpus: options.foldGpus ?? false,
+      threads: options.threads ?? 0,
+      limits: { ...DEFAULT_LIMITS, ...options.limits },
+    },
+  };
+}
+
+function isList(value: StartServerOptions["modelRepository"]): value is readonly ModelRepositoryOption[] {
+  return Array.isArray(value);
+}
+
+function withSlash(path: string): string {
+  return path.endsWith("/") ? path : `${path}/`;
+}
+
+function repositoryLocation(
+  option: ModelRepositoryOption,
+  absolute: (path: string) => string,
+): RepositoryLocation {
+  if (typeof option === "string") return { url: absolute(withSlash(option)) };
+  const url = absolute(withSlash(option.url));
+  const { manifest } = option;
+  if (manifest === undefined) return { url };
+  return { url, manifest: typeof manifest === "string" ? manifest : JSON.stringify(manifest) };
+}
+
+/** Names of the options in which two servers differ, for example `server.id`. */
+export function differingOptions(left: object, right: object, prefix = ""): string[] {
+  const a = new Map<string, unknown>(Object.entries(left));
+  const b = new Map<string, unknown>(Object.entries(right));
+  return [...new Set([...a.keys(), ...b.keys()])].sort().flatMap((key) => {
+    const [one, other] = [a.get(key), b.get(key)];
+    if (isRecord(one) && isRecord(other)) return differingOptions(one, other, `${prefix}${key}.`);
+    return JSON.stringify(one) === JSON.stringify(other) ? [] : [`${prefix}${key}`];
+  });
+}
+
+function isRecord(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

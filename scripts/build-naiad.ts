@@ -1,0 +1,156 @@
+/**
+ * Builds the published package: the SDK, the gateway library, the Vite plugin, the command, and the prebuilt worker files.
+ *
+ * Workers are prebuilt single-file ES modules, since an application's bundler would have to split onnxruntime-web's lazy
+ * imports inside a worker; the service worker is one classic script, since it must run where module workers do not.
+ */
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { rollup } from "rollup";
+import { dts } from "rollup-plugin-dts";
+import { build } from "vite";
+import { checkSizes } from "./size-ceilings.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const PACKAGE = join(ROOT, "packages/naiad");
+const DIST = join(PACKAGE, "dist");
+const STAMP = join(ROOT, ".cache/naiad-build");
+
+interface Output {
+  /** Relative to dist. */
+  readonly file: string;
+  /** Relative to packages. */
+  readonly entry: string;
+  readonly format: "es" | "iife";
+  readonly platform: "browser" | "node";
+  readonly minify: boolean;
+}
+
+const OUTPUTS: readonly Output[] = [
+  { file: "index.js", entry: "naiad/src/index.ts", format: "es", platform: "browser", minify: false },
+  { file: "gateway.js", entry: "naiad/src/gateway.ts", format: "es", platform: "browser", minify: false },
+  { file: "vite.js", entry: "naiad/src/vite-plugin.ts", format: "es", platform: "node", minify: false },
+  { file: "command.js", entry: "naiad/src/command/index.ts", format: "es", platform: "node", minify: false },
+  {
+    file: "naiad-sw.js",
+    entry: "runtime/src/service-worker/gateway.entry.ts",
+    format: "iife",
+    platform: "browser",
+    minify: true,
+  },
+  {
+    file: "workers/host.js",
+    entry: "runtime/src/host/host.entry.ts",
+    format: "es",
+    platform: "browser",
+    minify: true,
+  },
+  ...["wasm", "jspi", "asyncify"].map((engine): Output => ({
+    file: `workers/instance-${engine}.js`,
+    entry: `runtime/src/instance/instance-${engine}.entry.ts`,
+    format: "es",
+    platform: "browser",
+    minify: true,
+  })),
+];
+
+/** Declarations for the entries that people import. */
+const DECLARATIONS: Readonly<Record<string, string>> = {
+  "index.d.ts": "naiad/src/index.ts",
+  "gateway.d.ts": "naiad/src/gateway.ts",
+  "vite.d.ts": "naiad/src/vite-plugin.ts",
+};
+
+async function buildOutput(output: Output, version: string): Promise<void> {
+  const node = output.platform === "node";
+  await build({
+    root: ROOT,
+    configFile: false,
+    publicDir: false,
+    logLevel: "warn",
+    define: { __NAIAD_VERSION__: JSON.stringify(version) },
+    // onnxruntime-web's `.mjs` and `.wasm` are served as files beside the workers, not bundled into them.
+    resolve: {
+      conditions: [
+        "onnxruntime-web-use-extern-wasm",
+        "module",
+        node ? "node" : "browser",
+        "import",
+        "default",
+      ],
+    },
+    build: {
+      outDir: DIST,
+      emptyOutDir: false,
+      copyPublicDir: false,
+      target: node ? "node20" : "es2022",
+      minify: output.minify,
+      sourcemap: true,
+      rolldownOptions: {
+        input: join(ROOT, "packages", output.entry),
+        platform: output.platform,
+        external: node ? [/^node:/, "vite", "onnxruntime-web", /^onnxruntime-web\//] : [],
+        preserveEntrySignatures: output.format === "es" ? "strict" : false,
+        output: { format: output.format, entryFileNames: output.file, codeSplitting: false },
+      },
+    },
+  });
+}
+
+async function buildDeclarations(): Promise<void> {
+  for (const [file, entry] of Object.entries(DECLARATIONS)) {
+    const bundle = await rollup({
+      input: join(ROOT, "packages", entry),
+      external: [/^node:/, "vite"],
+      plugins: [
+        dts({
+          respectExternal: false,
+          tsconfig: join(PACKAGE, "tsconfig.json"),
+          includeExternal: [/^@naiad\//],
+        }),
+      ],
+      onwarn: () => undefined,
+    });
+    await bundle.write({ file: join(DIST, file), format: "es" });
+    await bundle.close();
+  }
+}
+
+/** Changes whenever anything that the build reads changes. */
+async function fingerprint(): Promise<string> {
+  const hash = createHash("sha256");
+  for (const folder of ["packages", "scripts"]) {
+    const entries = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true });
+    const files = entries
+      .filter((entry) => entry.isFile() && /\.(ts|json)$/.test(entry.name))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((path) => !/node_modules|[\\/]dist[\\/]|\.tsbuild|\.test\.ts$/.test(path))
+      .sort();
+    for (const path of files) {
+      const { mtimeMs, size } = await stat(path);
+      hash.update(`${path} ${mtimeMs} ${size}\n`);
+    }
+  }
+  return hash.digest("hex");
+}
+
+const { values } = parseArgs({ options: { force: { type: "boolean" }, quiet: { type: "boolean" } } });
+const wanted = await fingerprint();
+const stale = !existsSync(DIST) || !existsSync(STAMP) || (await readFile(STAMP, "utf8")) !== wanted;
+if (stale || values.force === true) {
+  const started = performance.now();
+  const manifest = JSON.parse(await readFile(join(PACKAGE, "package.json"), "utf8")) as { version: string };
+  await rm(DIST, { recursive: true, force: true });
+  await mkdir(join(DIST, "workers"), { recursive: true });
+  for (const output of OUTPUTS) await buildOutput(output, manifest.version);
+  await buildDeclarations();
+  const sizes = await checkSizes(DIST);
+  await mkdir(join(ROOT, ".cache"), { recursive: true });
+  await writeFile(STAMP, wanted);
+  if (values.quiet !== true)
+    console.log(`built naiad in ${((performance.now() - started) / 1000).toFixed(1)} s (${sizes})`);
+}
