@@ -13,7 +13,16 @@ const PROJECTS = [
 
 export default defineConfig(
   {
-    ignores: ["**/dist/", "**/.tsbuild/", "**/node_modules/", "**/gen/", "**/*.mjs", "test-results/", "public/", ".cache/"],
+    ignores: [
+      "**/dist/",
+      "**/.tsbuild/",
+      "**/node_modules/",
+      "**/gen/",
+      "**/*.mjs",
+      "test-results/",
+      "public/",
+      ".cache/",
+    ],
   },
   {
     files: ["**/*.ts", "**/*.tsx"],
@@ -21,16 +30,28 @@ export default defineConfig(
     languageOptions: { parserOptions: { project: PROJECTS, tsconfigRootDir: import.meta.dirname } },
     linterOptions: { reportUnusedDisableDirectives: "error" },
     rules: {
-      "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
+      "@typescript-eslint/switch-exhaustiveness-check": [
+        "error",
+        { considerDefaultExhaustiveForUnions: true },
+      ],
       "@typescript-eslint/consistent-type-imports": "error",
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
-      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
+      "@typescript-eslint/restrict-template-expressions": [
+        "error",
+        { allowNumber: true, allowBoolean: true },
+      ],
       "no-console": "error",
     },
   },
   {
     // Command-line programs talk on the terminal; the browser's console is one sink of the log.
-    files: ["scripts/**", "e2e/**", "packages/naiad/src/command/**", "packages/*/scripts/**", "packages/*/bench/**"],
+    files: [
+      "scripts/**",
+      "e2e/**",
+      "packages/naiad/src/command/**",
+      "packages/*/scripts/**",
+      "packages/*/bench/**",
+    ],
     rules: { "no-console": "off" },
   },
 );

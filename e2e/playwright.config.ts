@@ -12,12 +12,18 @@ const WEBGPU = [
   "--enable-unsafe-swiftshader",
   "--ignore-gpu-blocklist",
 ];
-const QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
+const QUIET = [
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+];
 /** Chromium's sandbox does not start as root in a container; only there it is off. */
 const SANDBOX = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
 
 export default defineConfig({
   testDir: ".",
+  globalSetup: "./global-setup.ts",
   testMatch: "*.spec.ts",
   outputDir: "../test-results/e2e",
   timeout: 60_000,

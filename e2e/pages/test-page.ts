@@ -20,7 +20,11 @@ const test: TestPage = {
     throw new Error("the test has not started a server");
   },
   async start(options = {}) {
-    const server = await naiad.startServer({ modelRepository: "/models/", allowSoftwareGpu: false, ...options });
+    const server = await naiad.startServer({
+      modelRepository: "/models/",
+      allowSoftwareGpu: false,
+      ...options,
+    });
     Object.defineProperty(test, "server", { value: server, configurable: true });
     return server;
   },

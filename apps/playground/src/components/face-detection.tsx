@@ -1,0 +1,179 @@
+import sample from "../../node_modules/@vladmandic/face-api/demo/sample1.jpg?url";
+import type { DragEvent, ReactElement } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
+import type { Face } from "../lib/blazeface.ts";
+import { decodeFaces } from "../lib/blazeface.ts";
+import { squareTensor, unfit } from "../lib/square-image.ts";
+import { textOf } from "../lib/use-server.ts";
+import type { InferResult } from "../lib/v2.ts";
+import { infer } from "../lib/v2.ts";
+import type { RunnerProps } from "./model-view.tsx";
+
+/** Side of each model's input in pixels. */
+const SIZES: Readonly<Record<string, number>> = { blazeface: 128, blazeface_back: 256 };
+
+/** BlazeFace on a photo or on the camera. */
+export function FaceDetection({ model, perform }: RunnerProps): ReactElement {
+  const size = SIZES[model] ?? 128;
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [count, setCount] = useState<number>();
+  const [camera, setCamera] = useState<MediaStream>();
+  const [problem, setProblem] = useState("");
+
+  const show = useCallback(
+    (source: CanvasImageSource, width: number, height: number, faces: readonly Face[]) => {
+      const element = canvas.current;
+      const context = element?.getContext("2d");
+      if (element === null || context === null || context === undefined) return;
+      element.width = width;
+      element.height = height;
+      context.drawImage(source, 0, 0);
+      paint(context, faces);
+    },
+    [],
+  );
+
+  const detect = useCallback(
+    async (
+      source: CanvasImageSource,
+      width: number,
+      height: number,
+    ): Promise<InferResult & { readonly faces: readonly Face[] }> => {
+      const { data, shape, fit } = squareTensor(source, width, height, size);
+      const result = await infer(model, [{ name: "input:0", datatype: "FP32", shape, data }]);
+      const faces = decodeFaces(result.outputs, size).map((face) =>
+        inPicture(face, (x, y) => unfit(fit, x, y)),
+      );
+      return { ...result, faces };
+    },
+    [model, size],
+  );
+
+  const look = useCallback(
+    async (picture: Blob) => {
+      const image = await createImageBitmap(picture);
+      show(image, image.width, image.height, []);
+      const result = await perform(() => detect(image, image.width, image.height));
+      if (result !== undefined) {
+        show(image, image.width, image.height, result.faces);
+        setCount(result.faces.length);
+      }
+      image.close();
+    },
+    [detect, perform, show],
+  );
+
+  const lookAtSample = async (): Promise<void> => {
+    setCamera(undefined);
+    const response = await fetch(sample);
+    await look(await response.blob());
+  };
+
+  useEffect(() => {
+    if (camera === undefined) return;
+    const ended = new AbortController();
+    const video = document.createElement("video");
+    const watch = async (): Promise<void> => {
+      video.srcObject = camera;
+      await video.play();
+      while (!ended.signal.aborted) {
+        const { faces } = await detect(video, video.videoWidth, video.videoHeight);
+        show(video, video.videoWidth, video.videoHeight, faces);
+        setCount(faces.length);
+        await new Promise(requestAnimationFrame);
+      }
+    };
+    watch().catch((error: unknown) => setProblem(textOf(error)));
+    return () => {
+      ended.abort();
+      for (const track of camera.getTracks()) track.stop();
+    };
+  }, [camera, detect, show]);
+
+  const toggleCamera = async (): Promise<void> => {
+    setProblem("");
+    if (camera !== undefined) {
+      setCamera(undefined);
+      return;
+    }
+    try {
+      setCamera(await navigator.mediaDevices.getUserMedia({ video: { width: 640 } }));
+    } catch (error) {
+      setProblem(`The camera cannot be used: ${textOf(error)}`);
+    }
+  };
+
+  const drop = (event: DragEvent): void => {
+    event.preventDefault();
+    const file = [...event.dataTransfer.files].find(({ type }) => type.startsWith("image/"));
+    if (file !== undefined) void look(file);
+  };
+
+  return (
+    <div className="faces">
+      <div className="actions">
+        <button type="button" className="primary" onClick={() => void lookAtSample()}>
+          Sample photo
+        </button>
+        <label className="button">
+          Choose a photo
+          <input
+            type="file"
+            accept="image/*"
+            hidden
+            onChange={(event) => {
+              const [file] = event.target.files ?? [];
+              if (file !== undefined) void look(file);
+            }}
+          />
+        </label>
+        <button type="button" onClick={() => void toggleCamera()}>
+          {camera === undefined ? "Camera" : "Stop the camera"}
+        </button>
+        {count !== undefined && (
+          <output data-testid="face-count">
+            {count} {count === 1 ? "face" : "faces"}
+          </output>
+        )}
+      </div>
+      {problem !== "" && (
+        <p className="error" role="alert">
+          {problem}
+        </p>
+      )}
+      <canvas
+        ref={canvas}
+        width={640}
+        height={360}
+        aria-label="Photo"
+        onDragOver={(event) => event.preventDefault()}
+        onDrop={drop}
+      />
+    </div>
+  );
+}
+
+function inPicture(face: Face, map: (x: number, y: number) => readonly [number, number]): Face {
+  const [left, top] = map(face.left, face.top);
+  const [right, bottom] = map(face.right, face.bottom);
+  return { ...face, left, top, right, bottom, landmarks: face.landmarks.map(([x, y]) => map(x, y)) };
+}
+
+function paint(context: CanvasRenderingContext2D, faces: readonly Face[]): void {
+  const { width, height } = context.canvas;
+  const unit = Math.max(2, width / 320);
+  context.lineWidth = unit;
+  context.font = `600 ${Math.round(unit * 7)}px 'Inter Variable', sans-serif`;
+  for (const { left, top, right, bottom, landmarks, score } of faces) {
+    context.strokeStyle = "#12b5a6";
+    context.strokeRect(left * width, top * height, (right - left) * width, (bottom - top) * height);
+    context.fillStyle = "#12b5a6";
+    context.fillText(`${(score * 100).toFixed(0)} %`, left * width, top * height - unit * 2);
+    context.fillStyle = "#ffd166";
+    for (const [x, y] of landmarks) {
+      context.beginPath();
+      context.arc(x * width, y * height, unit * 1.2, 0, 2 * Math.PI);
+      context.fill();
+    }
+  }
+}

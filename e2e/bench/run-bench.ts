@@ -1,0 +1,117 @@
+/**
+ * End-to-end benchmarks in a browser without DevTools instrumentation, which copies request bodies: the page measures and
+ * reports by itself. Prints machine, adapter, isolation, versions and ratios; absolute times are for reading, not for tests.
+ */
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { ensureBrowser } from "../../scripts/lib/browser.mjs";
+import { buildPages, serveOrigin } from "../origin.ts";
+import type { BenchReport, LatencySeries, ThroughputSeries } from "../pages/bench-page.ts";
+
+const DEADLINE_MS = 10 * 60_000;
+
+const { values } = parseArgs({
+  options: { samples: { type: "string", default: "40" }, out: { type: "string" } },
+});
+
+await buildPages();
+let report: (result: BenchReport) => void = () => undefined;
+const reported = new Promise<BenchReport>((resolve) => {
+  report = resolve;
+});
+const origin = await serveOrigin({ onReport: (text) => report(JSON.parse(text) as BenchReport) });
+const profile = await mkdtemp(join(tmpdir(), "naiad-bench-"));
+const browser = spawn(
+  await ensureBrowser(),
+  [
+    "--headless=new",
+    `--user-data-dir=${profile}`,
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
+    `${origin.url}bench.html?samples=${values.samples}`,
+  ],
+  { stdio: "ignore" },
+);
+const deadline = setTimeout(
+  () => report({ environment: {}, latency: [], throughput: [], error: "no report in time" }),
+  DEADLINE_MS,
+);
+const result = await reported;
+clearTimeout(deadline);
+browser.kill();
+await origin.close();
+await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+
+if (result.error !== undefined) throw new Error(result.error);
+if (values.out !== undefined) await writeFile(values.out, JSON.stringify(result, null, 2));
+console.log(await table(result));
+
+async function table({ environment, latency, throughput }: BenchReport): Promise<string> {
+  const ortVersion = JSON.parse(
+    await readFile(new URL("../node_modules/onnxruntime-web/package.json", import.meta.url), "utf8"),
+  ) as {
+    readonly version: string;
+  };
+  const lines = [
+    `Machine: ${cpus().length} x ${cpus()[0]?.model ?? "unknown"}, load ${loadavg()[0]?.toFixed(2) ?? "?"}, Node ${process.versions.node}`,
+    `Engine: onnxruntime-web ${ortVersion.version}`,
+    ...Object.entries(environment).map(([name, value]) => `${name}: ${value}`),
+    "",
+    "| model | input | hand-written worker | SDK | fetch | SDK / hand-written | fetch / hand-written |",
+    "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ...latency.map(latencyRow),
+    "",
+    "| model | clients | one at a time | all clients | ratio | executions per request |",
+    "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ...throughput.map(throughputRow),
+  ];
+  return lines.join("\n");
+}
+
+function latencyRow({ model, inputBytes, samplesMs }: LatencySeries): string {
+  const [peer, sdk, viaFetch] = [samplesMs["hand-written"], samplesMs.sdk, samplesMs.fetch].map(median) as [
+    number,
+    number,
+    number,
+  ];
+  const cells = [
+    model,
+    `${(inputBytes / 1000).toFixed(1)} KB`,
+    ...[peer, sdk, viaFetch].map((value) => `${value.toFixed(2)} ms`),
+    (sdk / peer).toFixed(2),
+    (viaFetch / peer).toFixed(2),
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+function throughputRow({
+  model,
+  clients,
+  single,
+  concurrent,
+  executionsPerRequest,
+}: ThroughputSeries): string {
+  const [one, all] = [median(single), median(concurrent)];
+  const cells = [
+    model,
+    String(clients),
+    `${one.toFixed(0)}/s`,
+    `${all.toFixed(0)}/s`,
+    (all / one).toFixed(2),
+    executionsPerRequest.toFixed(3),
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+function median(samples: readonly number[]): number {
+  const sorted = [...samples].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
+}

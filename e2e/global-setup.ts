@@ -1,0 +1,5 @@
+import { buildPages } from "./origin.ts";
+
+export default async function globalSetup(): Promise<void> {
+  await buildPages();
+}
