@@ -17,11 +17,17 @@ const IGNORED_RESOLUTIONS: ReadonlySet<string> = new Set(["node10", "node16-cjs"
 const folder = await mkdtemp(join(tmpdir(), "naiad-pack-"));
 const problems: string[] = [];
 try {
-  await promisify(execFile)("npm", ["pack", "--pack-destination", folder, "--silent"], { cwd: PACKAGE, shell: process.platform === "win32" });
+  await promisify(execFile)("npm", ["pack", "--pack-destination", folder, "--silent"], {
+    cwd: PACKAGE,
+    shell: process.platform === "win32",
+  });
   const [tarball = ""] = await readdir(folder);
   const data = await readFile(join(folder, tarball));
 
-  const manifest = JSON.parse(await readFile(join(PACKAGE, "package.json"), "utf8")) as Record<string, unknown>;
+  const manifest = JSON.parse(await readFile(join(PACKAGE, "package.json"), "utf8")) as Record<
+    string,
+    unknown
+  >;
   const { messages } = await publint({ pkgDir: PACKAGE, strict: true, pack: "npm" });
   problems.push(...messages.map((message) => `publint: ${formatMessage(message, manifest) ?? message.code}`));
 

@@ -1,2 +1,3 @@
 #!/usr/bin/env node
-import "../dist/command.js";
+import { main } from "../dist/command.js";
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,212 @@
+import { InferenceError } from "@naiad/protocol";
+import { dataTypeName, tryConfigDatatype } from "./config-datatype.ts";
+import type { ConfigIssue } from "./config-issue.ts";
+import { invalid } from "./config-issue.ts";
+import type { ModelConfig, ModelInput, ModelOutput } from "./gen/model_config_pb.ts";
+import { DataType, ModelSequenceBatching_Control_Kind as Kind } from "./gen/model_config_pb.ts";
+import type { OnnxModel } from "./onnx-model.ts";
+import type { NonTensorOutputs, OnnxTensor } from "./onnx-tensors.ts";
+import { onnxDataType, onnxElementTypeName, onnxTensor, outputTensors } from "./onnx-tensors.ts";
+import type { SequenceControl } from "./sequence-controls.ts";
+import { findControl } from "./sequence-controls.ts";
+
+/**
+ * Holds a complete, valid configuration against the model's file as Triton's ONNX Runtime backend does when it makes an
+ * instance, in its order and with its texts. Sizes of inputs compare loosely (any size of the model takes any of the
+ * configuration), those of outputs exactly. `model` says what ONNX Runtime knows; a file that leaves the rank of an
+ * output to ONNX Runtime's inference must be completed from the session before.
+ */
+export function checkOnnxModel(
+  config: ModelConfig,
+  model: Pick<OnnxModel, "inputs" | "overridableInitializers" | "outputs">,
+  options: { readonly nonTensorOutputs: NonTensorOutputs } = { nonTensorOutputs: "refuse" },
+): readonly ConfigIssue[] {
+  try {
+    const inputs = model.inputs.map(onnxTensor);
+    const overridable = model.overridableInitializers.map(onnxTensor);
+    const outputs = outputTensors(model.outputs, options.nonTensorOutputs);
+    const controls = findControls(config);
+    return [
+      ...controls.flatMap((control) => checkControl(config, control, inputs)),
+      ...checkInputCount(config, inputs.length, controls.length),
+      ...checkInputs(config, [...inputs, ...overridable]),
+      ...checkOutputs(config, outputs),
+    ];
+  } catch (thrown) {
+    if (!(thrown instanceof InferenceError)) throw thrown;
+    return [{ code: thrown.code, message: thrown.message, path: "" }];
+  }
+}
+
+function findControls(config: ModelConfig): readonly SequenceControl[] {
+  if (config.schedulingChoice.case !== "sequenceBatching") return [];
+  const batching = config.schedulingChoice.value;
+  const kinds = [
+    Kind.CONTROL_SEQUENCE_START,
+    Kind.CONTROL_SEQUENCE_END,
+    Kind.CONTROL_SEQUENCE_READY,
+    Kind.CONTROL_SEQUENCE_CORRID,
+  ] as const;
+  return kinds.flatMap((kind) => {
+    const search = findControl(batching, kind, config.name);
+    return search.kind === "found" ? [search.control] : [];
+  });
+}
+
+function checkControl(
+  config: ModelConfig,
+  control: SequenceControl,
+  inputs: readonly OnnxTensor[],
+): readonly ConfigIssue[] {
+  const path = "sequence_batching.control_input";
+  const tensor = inputs.find(({ name }) => name === control.tensorName);
+  if (tensor === undefined) {
+    const message = `configuration specified sequence control '${control.tensorName}', but model does not provide that input`;
+    return [{ code: "INTERNAL", message, path }];
+  }
+  const subject = `unable to load model '${config.name}', sequence control '${control.tensorName}'`;
+  const dims = tensor.dims.slice(config.maxBatchSize > 0 ? 1 : 0);
+  if (dims.length !== 1 || dims[0] !== 1) {
+    return [invalid(path, `${subject} in model has dims ${formatShape(dims)} but dims [1] is expected`)];
+  }
+  if (control.dataType === onnxDataType(tensor.elementType)) return [];
+  return [
+    invalid(
+      path,
+      `${subject}, the model expects data-type ${onnxElementTypeName(tensor.elementType)} but the model configuration ` +
+        `specifies data-type ${dataTypeName(control.dataType)}`,
+    ),
+  ];
+}
+
+function checkInputCount(
+  config: ModelConfig,
+  provided: number,
+  controlCount: number,
+): readonly ConfigIssue[] {
+  const states =
+    config.schedulingChoice.case === "sequenceBatching" ? config.schedulingChoice.value.state.length : 0;
+  const required = config.input.filter(({ optional }) => !optional).length;
+  const expected = required + config.batchInput.length + controlCount + states;
+  if (expected === provided) return [];
+  return [
+    invalid(
+      "input",
+      `unable to load model '${config.name}', configuration expects ${expected} inputs, ` +
+        `model provides ${provided}`,
+    ),
+  ];
+}
+
+function checkInputs(config: ModelConfig, tensors: readonly OnnxTensor[]): readonly ConfigIssue[] {
+  return config.input.flatMap((input, index) => {
+    const path = `input[${index}]`;
+    if (input.optional && config.maxBatchSize !== 0) {
+      return [
+        invalid(
+          path,
+          `unable to load model '${config.name}', optional input '${input.name}' is not supported for models that ` +
+            "support batching",
+        ),
+      ];
+    }
+    const tensor = tensors.find(({ name }) => name === input.name);
+    if (tensor === undefined) return [invalid(path, describeUnexpected("input", input.name, tensors))];
+    const fault =
+      describeTypeFault(config, input, tensor, "input") ??
+      (input.allowRaggedBatch
+        ? describeRaggedFault(config, input, tensor)
+        : describeShapeFault(config, input, tensor, { compare: "loosely" }));
+    return fault === undefined ? [] : [invalid(path, fault)];
+  });
+}
+
+function checkOutputs(config: ModelConfig, tensors: readonly OnnxTensor[]): readonly ConfigIssue[] {
+  // A batch output is split by other rules than its own shape.
+  const batchOutputs = new Set(config.batchOutput.flatMap(({ targetName }) => targetName));
+  return config.output.flatMap((output, index) => {
+    const path = `output[${index}]`;
+    const tensor = tensors.find(({ name }) => name === output.name);
+    if (tensor === undefined) return [invalid(path, describeUnexpected("output", output.name, tensors))];
+    const typeFault = describeTypeFault(config, output, tensor, "output");
+    if (typeFault !== undefined) return [invalid(path, typeFault)];
+    if (batchOutputs.has(output.name)) return [];
+    const shapeFault = describeShapeFault(config, output, tensor, { compare: "exactly" });
+    return shapeFault === undefined ? [] : [invalid(path, shapeFault)];
+  });
+}
+
+function describeUnexpected(kind: "input" | "output", name: string, tensors: readonly OnnxTensor[]): string {
+  const allowed = tensors.map((tensor) => tensor.name).sort();
+  return `unexpected inference ${kind} '${name}', allowed ${kind}s are: ${allowed.join(", ")}`;
+}
+
+function describeTypeFault(
+  config: ModelConfig,
+  declared: ModelInput | ModelOutput,
+  tensor: OnnxTensor,
+  kind: "input" | "output",
+): string | undefined {
+  const provided = onnxDataType(tensor.elementType);
+  if (provided === declared.dataType && provided !== DataType.TYPE_INVALID) return undefined;
+  return (
+    `unable to load model '${config.name}', configuration expects datatype ${dataTypeName(declared.dataType)} ` +
+    `for ${kind} '${declared.name}', model provides TYPE_${tryConfigDatatype(provided) ?? "<invalid>"}`
+  );
+}
+
+function describeRaggedFault(config: ModelConfig, input: ModelInput, tensor: OnnxTensor): string | undefined {
+  const subject = `unable to load model '${config.name}', configuration expects model provides input with shape [-1]`;
+  if (input.optional)
+    return `${subject} for ragged input '${input.name}', which is not supported for optional input`;
+  if (tensor.dims.length === 1 && tensor.dims[0] === -1) return undefined;
+  // Two spaces here, one above: Triton's.
+  return `${subject}  for ragged input '${input.name}', model provides ${formatShape(tensor.dims)}`;
+}
+
+function describeShapeFault(
+  config: ModelConfig,
+  declared: ModelInput | ModelOutput,
+  tensor: OnnxTensor,
+  { compare }: { readonly compare: "loosely" | "exactly" },
+): string | undefined {
+  const dims = (declared.reshape?.shape ?? declared.dims).map(Number);
+  if (tensor.dims.length === 0) return describeScalarFault(config.name, tensor.name, dims);
+  const isBatching = config.maxBatchSize > 0;
+  const subject = `model '${config.name}', tensor '${tensor.name}'`;
+  if (isBatching && tensor.dims[0] !== -1) {
+    return (
+      `${subject}: for the model to support batching the shape should have at least 1 dimension and the first ` +
+      `dimension must be -1; but shape expected by the model is ${formatShape(tensor.dims)}`
+    );
+  }
+  const full = isBatching ? [-1, ...dims] : dims;
+  const isEqual = tensor.dims.every(
+    (dim, index) => dim === full[index] || (compare === "loosely" && dim === -1),
+  );
+  if (tensor.dims.length === full.length && isEqual) return undefined;
+  const specified = `the model configuration specifies ${full.length} dimensions`;
+  return (
+    `${subject}: the model expects ${tensor.dims.length} dimensions (shape ${formatShape(tensor.dims)}) but ` +
+    (isBatching
+      ? `${specified} (an initial batch dimension because max_batch_size > 0 followed by the explicit tensor shape, ` +
+        `making complete shape ${formatShape(full)})`
+      : `${specified} (shape ${formatShape(full)})`)
+  );
+}
+
+function describeScalarFault(
+  modelName: string,
+  tensorName: string,
+  dims: readonly number[],
+): string | undefined {
+  if (dims.every((dim) => dim === 1)) return undefined;
+  return (
+    `unable to load model '${modelName}', scalar tensor '${tensorName}', should only provide 1 in the model ` +
+    `configuration when the model doesn't support batching. Model configuration provided: ${formatShape(dims)}.`
+  );
+}
+
+function formatShape(dims: readonly number[]): string {
+  return `[${dims.join(",")}]`;
+}

@@ -1,0 +1,70 @@
+import { createRequire } from "node:module";
+import { type CommandIo, type ExitCode, UsageError } from "./command-io.ts";
+import { INDEX_SUMMARY, indexRepository } from "./index-repository.ts";
+
+interface Command {
+  /** One line for the list of commands. */
+  readonly summary: string;
+  readonly run: (argv: readonly string[], io: CommandIo) => Promise<ExitCode>;
+}
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  index: { summary: INDEX_SUMMARY, run: indexRepository },
+};
+
+const HELP = `Naiad: Triton model repositories and Triton's /v2 API, served inside a browser tab.
+
+Usage: naiad <command> [options]
+
+Commands:
+${Object.entries(COMMANDS)
+  .map(([name, { summary }]) => `  ${name.padEnd(8)}${summary}`)
+  .join("\n")}
+
+Options:
+  -h, --help     Show this help; 'naiad <command> --help' shows that of a command
+  -V, --version  Show the version`;
+
+const processIo: CommandIo = {
+  out: (line) => void process.stdout.write(`${line}\n`),
+  error: (line) => void process.stderr.write(`${line}\n`),
+};
+
+/** Runs the command line (without `node` and the script) and resolves with the exit code. Does not throw. */
+export async function main(argv: readonly string[], io: CommandIo = processIo): Promise<ExitCode> {
+  const [name, ...rest] = argv;
+  if (name === "-h" || name === "--help") {
+    io.out(HELP);
+    return 0;
+  }
+  if (name === "-V" || name === "--version") {
+    io.out(version());
+    return 0;
+  }
+  if (name === undefined) {
+    io.error(HELP);
+    return 2;
+  }
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command === undefined) {
+    io.error(`naiad: unknown ${name.startsWith("-") ? "option" : "command"} '${name}'; see 'naiad --help'`);
+    return 2;
+  }
+  try {
+    return await command.run(rest, io);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof UsageError) {
+      io.error(`naiad ${name}: ${message}; see 'naiad ${name} --help'`);
+      return 2;
+    }
+    io.error(`naiad ${name}: ${message}`);
+    return 1;
+  }
+}
+
+function version(): string {
+  const manifest: unknown = createRequire(import.meta.url)("naiad/package.json");
+  const isManifest = typeof manifest === "object" && manifest !== null && "version" in manifest;
+  return isManifest ? String(manifest.version) : "unknown";
+}

@@ -1,0 +1,260 @@
+import type {
+  Backend,
+  Clock,
+  ExecutionResult,
+  ExecutionTimes,
+  InstanceOutcome,
+  InstancePlacement,
+  InstanceRequest,
+  ModelInstance,
+} from "@naiad/core";
+import type { Tensor, WireError } from "@naiad/protocol";
+import { InferenceError } from "@naiad/protocol";
+
+/** How a fake instance answers one execution. Every kind takes `latencyNs` first (default: the backend's). */
+export type FakeAnswer =
+  /** `outcomes` default to the inputs under the names of the outputs. */
+  | {
+      readonly kind: "complete";
+      readonly latencyNs?: number;
+      readonly outcomes?: readonly InstanceOutcome[];
+      readonly times?: ExecutionTimes;
+    }
+  /** Every request gets this error. */
+  | { readonly kind: "fail"; readonly latencyNs?: number; readonly error: WireError }
+  | {
+      readonly kind: "lose";
+      readonly latencyNs?: number;
+      readonly culprit: boolean;
+      readonly reason?: string;
+    }
+  /** No answer until the instance is lost. */
+  | { readonly kind: "hang" };
+
+export type FakeCreation =
+  | { readonly kind: "create"; readonly latencyNs?: number }
+  | { readonly kind: "fail"; readonly latencyNs?: number; readonly error: InferenceError };
+
+export interface FakeExecution {
+  readonly instanceName: string;
+  /** 0 for the first instance made for a placement, 1 for its first replacement, ... */
+  readonly generation: number;
+  readonly requests: readonly InstanceRequest[];
+  readonly requestIds: readonly string[];
+  /** Sum of batch sizes, counting at least 1 for each request. */
+  readonly rows: number;
+  readonly startNs: number;
+}
+
+export interface FakeBackendOptions {
+  readonly clock: Clock;
+  readonly name?: string;
+  /** Of an execution, unless its answer says otherwise. */
+  readonly latencyNs?: number;
+  readonly onExecute?: (execution: FakeExecution) => FakeAnswer;
+  readonly onCreate?: (placement: InstancePlacement, generation: number) => FakeCreation;
+}
+
+/** A backend that plays a script on a clock and remembers what it was asked. */
+export interface FakeBackend extends Backend {
+  /** `createInstance` without a model. */
+  readonly create: (placement: InstancePlacement, signal: AbortSignal) => Promise<ModelInstance>;
+  /** In the order they were handed over, also those that found their instance dead. */
+  readonly executions: readonly FakeExecution[];
+  readonly creationCount: number;
+  /** Instances made and neither lost nor disposed. */
+  readonly liveCount: number;
+  /** Executions that began and have not ended. */
+  readonly runningCount: number;
+  /** Kills the instance of this name; what it executes is lost with it. */
+  lose(instanceName: string, loss?: { readonly reason?: string; readonly culprit?: boolean }): void;
+}
+
+export function createFakeBackend(options: FakeBackendOptions): FakeBackend {
+  const { clock } = options;
+  const executions: FakeExecution[] = [];
+  const generations = new Map<string, number>();
+  const live = new Map<string, FakeInstance>();
+  let creationCount = 0;
+
+  const create = async (placement: InstancePlacement, signal: AbortSignal): Promise<ModelInstance> => {
+    const { instanceName } = placement;
+    const generation = generations.get(instanceName) ?? 0;
+    generations.set(instanceName, generation + 1);
+    creationCount += 1;
+    const creation = options.onCreate?.(placement, generation) ?? { kind: "create" };
+    await sleep(clock, creation.latencyNs ?? 0, signal);
+    if (creation.kind === "fail") throw creation.error;
+    const instance = new FakeInstance({ ...options, instanceName, generation, executions });
+    live.set(instanceName, instance);
+    void instance.gone.then(() => {
+      if (live.get(instanceName) === instance) live.delete(instanceName);
+    });
+    return instance;
+  };
+
+  return {
+    name: options.name ?? "fake",
+    prepare: (model) => Promise.resolve(model.config),
+    createInstance: ({ placement }, signal) => create(placement, signal),
+    create,
+    executions,
+    get creationCount() {
+      return creationCount;
+    },
+    get liveCount() {
+      return live.size;
+    },
+    get runningCount() {
+      return [...live.values()].filter((instance) => instance.isRunning).length;
+    },
+    lose(instanceName, { reason = "killed by the test", culprit = true } = {}) {
+      live.get(instanceName)?.lose({ kind: "lost", reason, culprit });
+    },
+  };
+}
+
+interface FakeInstanceOptions extends FakeBackendOptions {
+  readonly instanceName: string;
+  readonly generation: number;
+  readonly executions: FakeExecution[];
+}
+
+type Loss = Extract<ExecutionResult, { readonly kind: "lost" }>;
+
+class FakeInstance implements ModelInstance {
+  readonly device = { executionProvider: "other", build: "fake", threads: 1 } as const;
+  readonly lost: Promise<string>;
+  /** Lost or disposed. */
+  readonly gone: Promise<void>;
+  readonly #options: FakeInstanceOptions;
+  readonly #loss: { readonly promise: Promise<Loss>; readonly resolve: (loss: Loss) => void };
+  readonly #end: { readonly promise: Promise<void>; readonly resolve: () => void };
+  readonly #dying = new AbortController();
+  #running: Promise<ExecutionResult> | undefined = undefined;
+  #isGone = false;
+
+  constructor(options: FakeInstanceOptions) {
+    this.#options = options;
+    this.#loss = deferred<Loss>();
+    this.#end = deferred();
+    this.lost = this.#loss.promise.then(({ reason }) => reason);
+    this.gone = this.#end.promise;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
+  async execute(requests: readonly InstanceRequest[]): Promise<ExecutionResult> {
+    if (this.#running !== undefined) throw new Error("an instance executes one batch at a time");
+    this.#running = Promise.race([this.#play(requests), this.#loss.promise]);
+    const result = await this.#running;
+    this.#running = undefined;
+    return result;
+  }
+
+  lose(loss: Loss): void {
+    this.#isGone = true;
+    this.#dying.abort();
+    this.#loss.resolve(loss);
+    this.#end.resolve();
+  }
+
+  async dispose(): Promise<void> {
+    await this.#running;
+    this.#isGone = true;
+    this.#end.resolve();
+  }
+
+  async #play(requests: readonly InstanceRequest[]): Promise<ExecutionResult> {
+    const { clock, instanceName, generation, executions, onExecute } = this.#options;
+    const execution: FakeExecution = {
+      instanceName,
+      generation,
+      requests,
+      requestIds: requests.map((request) => request.id),
+      rows: requests.reduce((rows, request) => rows + Math.max(1, request.batchSize), 0),
+      startNs: clock.nowNs(),
+    };
+    executions.push(execution);
+    if (this.#isGone) return { kind: "lost", reason: "it was gone already", culprit: false };
+    const answer = onExecute?.(execution) ?? { kind: "complete" };
+    if (answer.kind === "hang") return this.#loss.promise;
+
+    const latencyNs = answer.latencyNs ?? this.#options.latencyNs ?? 0;
+    await sleep(clock, latencyNs, this.#dying.signal);
+    switch (answer.kind) {
+      case "complete":
+        return {
+          kind: "completed",
+          outcomes: answer.outcomes ?? requests.map(echo),
+          times: answer.times ?? { computeInputNs: 0, computeInferNs: latencyNs, computeOutputNs: 0 },
+        };
+      case "fail": {
+        const { error } = answer;
+        return {
+          kind: "completed",
+          outcomes: requests.map(() => ({ kind: "error", error })),
+          times: { computeInputNs: 0, computeInferNs: latencyNs, computeOutputNs: 0 },
+        };
+      }
+      case "lose": {
+        const loss: Loss = {
+          kind: "lost",
+          reason: answer.reason ?? "lost by the script",
+          culprit: answer.culprit,
+        };
+        this.lose(loss);
+        return loss;
+      }
+    }
+  }
+}
+
+/** Output i is a copy of input i, or of the last input where there are fewer. */
+function echo(request: InstanceRequest): InstanceOutcome {
+  const outputs: Tensor[] = [];
+  for (const [index, name] of request.outputs.entries()) {
+    const input = request.inputs[index] ?? request.inputs.at(-1);
+    if (input === undefined) continue;
+    outputs.push(
+      input.kind === "bytes" ? { ...input, name, bytes: input.bytes.slice() } : { ...input, name },
+    );
+  }
+  return { kind: "response", outputs, parameters: {} };
+}
+
+function sleep(clock: Clock, durationNs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cancelled = (): InferenceError => new InferenceError("CANCELLED", "the fake backend was aborted");
+    if (signal?.aborted === true) {
+      reject(cancelled());
+      return;
+    }
+    if (durationNs === 0) {
+      resolve();
+      return;
+    }
+    const onAbort = (): void => {
+      cancel();
+      reject(cancelled());
+    };
+    const cancel = clock.after(durationNs, () => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    signal?.addEventListener("abort", onAbort);
+  });
+}
+
+function deferred<Value = void>(): {
+  readonly promise: Promise<Value>;
+  readonly resolve: (value: Value) => void;
+} {
+  let settle: ((value: Value) => void) | undefined;
+  const promise = new Promise<Value>((resolve) => {
+    settle = resolve;
+  });
+  return { promise, resolve: (value) => settle?.(value) };
+}

@@ -1,0 +1,158 @@
+import type {
+  InstanceGroup,
+  InstancePlacement,
+  ModelStatisticsRecorder,
+  RequestOutcome,
+  Scheduler,
+} from "@naiad/core";
+import { createModelStatistics, createScheduler, startInstanceGroup, validateRequest } from "@naiad/core";
+import { modelSignature, normalizeConfig, parseConfigText } from "@naiad/model-config";
+import type { BytesTensor, SequenceFlags } from "@naiad/protocol";
+import { elementCount } from "@naiad/protocol";
+import type { CollectingLogger } from "./collecting-logger.ts";
+import { createCollectingLogger } from "./collecting-logger.ts";
+import type { FakeBackend, FakeBackendOptions } from "./fake-backend.ts";
+import { createFakeBackend } from "./fake-backend.ts";
+import type { FakeClock } from "./fake-clock.ts";
+import { createFakeClock } from "./fake-clock.ts";
+
+export interface SchedulerFixtureOptions extends Omit<FakeBackendOptions, "clock"> {
+  /** A `config.pbtxt`; `name` defaults to `m`. */
+  readonly config: string;
+  readonly instances?: number;
+  readonly onChange?: () => void;
+}
+
+export interface SendOptions {
+  /** Names of the inputs; default: all of the model's. */
+  readonly inputs?: readonly string[];
+  /** Without the batch dimension; variable dimensions are 1 unless given. */
+  readonly dims?: readonly number[];
+  readonly rows?: number;
+  readonly priority?: number;
+  readonly timeoutUs?: number;
+  readonly sequence?: SequenceFlags;
+  readonly onAnswer?: (outcome: RequestOutcome) => void;
+}
+
+/** A request that was given to the scheduler, and what became of it. */
+export interface SentRequest {
+  readonly id: string;
+  readonly inputs: readonly BytesTensor[];
+  /** In the order they came: right is exactly one. */
+  readonly outcomes: readonly RequestOutcome[];
+  readonly sentNs: number;
+  /** Of the first outcome; -1 before. */
+  readonly answeredNs: number;
+  abort(): void;
+}
+
+/** One model on fake instances, from the scheduler down. */
+export interface SchedulerFixture {
+  readonly clock: FakeClock;
+  readonly backend: FakeBackend;
+  readonly logger: CollectingLogger;
+  readonly statistics: ModelStatisticsRecorder;
+  readonly group: InstanceGroup;
+  readonly scheduler: Scheduler;
+  /** Throws what `enqueue` throws. Ids are 1, 2, 3 ... */
+  send(options?: SendOptions): SentRequest;
+  sendMany(count: number, options?: SendOptions): readonly SentRequest[];
+}
+
+export async function createSchedulerFixture(options: SchedulerFixtureOptions): Promise<SchedulerFixture> {
+  const config = normalizeConfig(parseConfigText(options.config, { fileName: "config.pbtxt" }));
+  const signature = modelSignature(config);
+  const modelName = config.name === "" ? "m" : config.name;
+  const clock = createFakeClock();
+  const backend = createFakeBackend({ ...options, clock });
+  const logger = createCollectingLogger();
+  const statistics = createModelStatistics({ clock });
+  const starting = startInstanceGroup({
+    modelName,
+    version: 1,
+    placements: placements(modelName, options.instances ?? 1),
+    create: backend.create,
+    clock,
+    logger,
+    signal: new AbortController().signal,
+    ...(options.onChange === undefined ? {} : { onChange: options.onChange }),
+  });
+  await clock.drain();
+  const group = await starting;
+  const scheduler = createScheduler({ modelName, config, signature, group, statistics, clock, logger });
+  let sent = 0;
+
+  const send = (request: SendOptions = {}): SentRequest => {
+    const number = sent + 1;
+    const rows = request.rows ?? 1;
+    const inputs = signature.inputs
+      .filter(({ name }) => request.inputs?.includes(name) ?? true)
+      .map(({ name, dims }) => {
+        const shape = request.dims ?? dims.map((dim) => (dim === -1 ? 1 : dim));
+        return floatTensor(name, signature.maxBatchSize > 0 ? [rows, ...shape] : shape, number);
+      });
+    const controller = new AbortController();
+    const outcomes: RequestOutcome[] = [];
+    const record = {
+      id: String(number),
+      inputs,
+      outcomes,
+      sentNs: clock.nowNs(),
+      answeredNs: -1,
+      abort: () => {
+        controller.abort();
+      },
+    };
+    scheduler.enqueue({
+      request: validateRequest(
+        {
+          modelName,
+          modelVersion: "",
+          id: record.id,
+          parameters: {},
+          inputs,
+          outputs: [],
+          ...(request.priority === undefined ? {} : { priority: request.priority }),
+          ...(request.timeoutUs === undefined ? {} : { timeoutUs: request.timeoutUs }),
+          ...(request.sequence === undefined ? {} : { sequence: request.sequence }),
+        },
+        { name: modelName, signature },
+      ),
+      signal: controller.signal,
+      startNs: clock.nowNs(),
+      respond: (outcome) => {
+        if (outcomes.length === 0) record.answeredNs = clock.nowNs();
+        outcomes.push(outcome);
+        request.onAnswer?.(outcome);
+      },
+    });
+    sent = number;
+    return record;
+  };
+
+  return {
+    clock,
+    backend,
+    logger,
+    statistics,
+    group,
+    scheduler,
+    send,
+    sendMany: (count, request) => Array.from({ length: count }, () => send(request)),
+  };
+}
+
+function placements(modelName: string, count: number): InstancePlacement[] {
+  return Array.from({ length: count }, (_, index) => ({
+    instanceName: `${modelName}_${index}`,
+    device: { kind: "cpu", threads: 1 },
+    workerKey: `${modelName}_${index}`,
+  }));
+}
+
+/** FP32, every element `value`. */
+function floatTensor(name: string, shape: readonly number[], value: number): BytesTensor {
+  const elements = new Float32Array(elementCount(shape)).fill(value);
+  return { kind: "bytes", name, datatype: "FP32", shape, bytes: new Uint8Array(elements.buffer) };
+}
