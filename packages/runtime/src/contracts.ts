@@ -174,6 +174,31 @@ export interface HereIsHost {
   readonly hostId: string;
 }
 
+/**
+ * Page -> service worker: this page starts a server or stands for election, so a host is about to appear. The answer to
+ * `who-is-host` while there is no port to give yet; a gateway that hears it waits longer.
+ */
+export interface HostIsComing {
+  readonly naiad: "host-is-coming";
+  readonly wireVersion: number;
+  readonly base: string;
+}
+
+/**
+ * Page -> service worker, answered with `pong` on the port that came along, else to the page itself. To be sent every 10 s
+ * while a `fetch` to the server is pending: Firefox ends a service worker that has heard nothing for 30 s.
+ */
+export interface Ping {
+  readonly naiad: "ping";
+}
+
+export interface Pong {
+  readonly naiad: "pong";
+  readonly wireVersion: number;
+  readonly base: string;
+  readonly gatewayId: string;
+}
+
 /** Web Lock held by the page that may run the host. */
 export function electionLock(base: string): string {
   return `naiad:election:${base}`;

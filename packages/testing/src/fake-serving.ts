@@ -23,7 +23,7 @@ export function fakeServing(version: number, options: FakeServingOptions = {}): 
   const config = parseConfigText('name: "m" backend: "fake"', { fileName: "config.pbtxt" });
   let retired = false;
   let drain = (): void => undefined;
-  let failToDrain = (_error: Error): void => undefined;
+  let failToDrain: (error: Error) => void = () => undefined;
   const drained = new Promise<void>((resolve, reject) => {
     drain = resolve;
     failToDrain = reject;
@@ -34,6 +34,7 @@ export function fakeServing(version: number, options: FakeServingOptions = {}): 
     version,
     config,
     signature: modelSignature(config),
+    labels: new Map(),
     scheduler: {
       inflightCount: 0,
       enqueue: () => {

@@ -143,6 +143,25 @@ export async function createSchedulerFixture(options: SchedulerFixtureOptions): 
   };
 }
 
+/** What each request was told: `response`, the code and text of its error, or `none`. */
+export function answerTexts(sent: readonly SentRequest[]): readonly string[] {
+  return sent.map(({ outcomes }) => {
+    const [outcome] = outcomes;
+    if (outcome === undefined) return "none";
+    return outcome.kind === "response" ? "response" : `${outcome.error.code} ${outcome.error.message}`;
+  });
+}
+
+/** Ids of the requests of each execution, joined by commas. */
+export function executedIds({ backend }: SchedulerFixture): readonly string[] {
+  return backend.executions.map((execution) => execution.requestIds.join());
+}
+
+/** Total batch size of each execution. */
+export function executedSizes({ backend }: SchedulerFixture): readonly number[] {
+  return backend.executions.map((execution) => execution.rows);
+}
+
 function placements(modelName: string, count: number): InstancePlacement[] {
   return Array.from({ length: count }, (_, index) => ({
     instanceName: `${modelName}_${index}`,

@@ -196,7 +196,7 @@ function counted(
 ): Backend {
   return {
     name: backend.name,
-    prepare: prepare ?? backend.prepare,
+    prepare: prepare ?? ((model, options) => backend.prepare(model, options)),
     createInstance: async (spec, signal) => {
       const instance = await backend.createInstance(spec, signal);
       live.add(instance);

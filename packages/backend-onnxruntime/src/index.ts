@@ -1,0 +1,13 @@
+export type { EngineBuild, OnnxEngine, Ort } from "./engine.ts";
+export type { EngineFiles, EngineSettings } from "./environment.ts";
+export { configureEngine, engineFiles } from "./environment.ts";
+export { startEngine } from "./start-engine.ts";
+export { prepareOnnx } from "./backend.ts";
+export type { PrepareOnnxOptions } from "./backend.ts";
+export type { GpuContext } from "./gpu-context.ts";
+export { requestGpu } from "./gpu-context.ts";
+export type { ExecutionTarget } from "./execution-target.ts";
+export type { ExternalFile } from "./session-options.ts";
+export { externalFilePaths, onnxFilePath } from "./model-files.ts";
+export type { InstanceHooks, OnnxExecution, OnnxInstance, OnnxInstanceSpec } from "./instance.ts";
+export { createOnnxInstance } from "./instance.ts";

@@ -1,0 +1,31 @@
+import type { ModelConfig } from "@naiad/model-config";
+import { configDatatype, dataTypeName } from "@naiad/model-config";
+import { InferenceError } from "@naiad/protocol";
+import { isSupported } from "./datatypes.ts";
+
+/** Refuses what no device can do for this backend, before a worker is started for it: INVALID_ARG. */
+export function checkSupported(config: ModelConfig): void {
+  for (const [kind, tensors] of [
+    ["input", config.input],
+    ["output", config.output],
+  ] as const) {
+    for (const { name, dataType } of tensors) {
+      if (isSupported(configDatatype(dataType))) continue;
+      throw new InferenceError(
+        "INVALID_ARG",
+        `unsupported datatype ${dataTypeName(dataType)} for ${kind} '${name}' for model '${config.name}': ` +
+          "ONNX Runtime Web has no such tensors",
+      );
+    }
+  }
+  if (
+    config.batchInput.length + config.batchOutput.length > 0 ||
+    config.input.some((i) => i.allowRaggedBatch)
+  ) {
+    throw new InferenceError(
+      "INVALID_ARG",
+      `model '${config.name}' uses ragged batching (allow_ragged_batch, batch_input, batch_output), ` +
+        "which the onnxruntime backend does not support here",
+    );
+  }
+}

@@ -1,0 +1,46 @@
+import { parseConfigText } from "@naiad/model-config";
+import { describe, expect, it } from "vitest";
+import type { ModelLocation } from "./model-files.ts";
+import { externalFilePaths, onnxFilePath } from "./model-files.ts";
+
+function locationOf(paths: readonly string[], config = ""): ModelLocation {
+  const files = paths.map((path) => ({ path, size: 1, sha256: "", chunks: [] }));
+  return { modelName: "m", version: 3, config: parseConfigText(`name: "m" ${config}`), files };
+}
+
+describe("onnxFilePath", () => {
+  it("is model.onnx in the version's directory", () => {
+    expect(onnxFilePath(locationOf(["1/model.onnx", "3/model.onnx"]))).toBe("3/model.onnx");
+  });
+
+  it("follows default_model_filename", () => {
+    const location = locationOf(["3/net.onnx"], 'default_model_filename: "net.onnx"');
+    expect(onnxFilePath(location)).toBe("3/net.onnx");
+  });
+
+  it("looks into a directory of that name", () => {
+    expect(onnxFilePath(locationOf(["3/model.onnx/model.onnx"]))).toBe("3/model.onnx/model.onnx");
+  });
+
+  it("says what is missing", () => {
+    expect(() => onnxFilePath(locationOf(["1/model.onnx"]))).toThrow(
+      "unable to find '3/model.onnx' for model instance 'm'",
+    );
+  });
+});
+
+describe("externalFilePaths", () => {
+  it("lie beside the model, under the names that the model uses", () => {
+    const location = locationOf(["3/model.onnx/model.onnx", "3/model.onnx/data/w.bin"]);
+    expect(
+      externalFilePaths(location, "3/model.onnx/model.onnx", { externalFiles: ["./data/w.bin"] }),
+    ).toEqual([{ location: "./data/w.bin", path: "3/model.onnx/data/w.bin" }]);
+  });
+
+  it("are never looked for elsewhere", () => {
+    const location = locationOf(["3/model.onnx", "1/w.bin"]);
+    expect(() => externalFilePaths(location, "3/model.onnx", { externalFiles: ["../1/w.bin"] })).toThrow(
+      "unable to find '3/../1/w.bin' for model instance 'm': '3/model.onnx' keeps weights in it",
+    );
+  });
+});

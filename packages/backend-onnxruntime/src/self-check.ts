@@ -1,0 +1,81 @@
+import { elementCount, InferenceError, newElements } from "@naiad/protocol";
+import type { InferenceSession, Tensor as OrtTensor } from "onnxruntime-web";
+import { numericTensor, textTensor } from "./datatypes.ts";
+import type { Ort } from "./engine.ts";
+import type { EngineFailure } from "./engine-error.ts";
+import { engineFailure, isMissingOnGpu } from "./engine-error.ts";
+import type { GpuContext } from "./gpu-context.ts";
+import type { InstanceHooks } from "./instance.ts";
+import type { SessionIo, SessionTensor } from "./session-io.ts";
+
+interface SelfCheck {
+  readonly ort: Ort;
+  readonly session: InferenceSession;
+  readonly io: SessionIo;
+  readonly gpu: GpuContext;
+  readonly hooks: InstanceHooks;
+}
+
+/** No more than this much is made up for a model that nobody has asked for anything yet. */
+const MAX_ELEMENTS = 2 ** 26;
+
+/**
+ * Runs a model once with made-up inputs. UNSUPPORTED when the device lacks something that the model needs. Other
+ * failures prove nothing, because ones in the place of a shape or a size may not be what the model can work with: they
+ * are logged and the model is served.
+ */
+export async function selfCheck({ ort, session, io, gpu, hooks }: SelfCheck): Promise<void> {
+  const shapes = io.inputs.map((tensor) => madeUpShape(tensor));
+  if (shapes.some((shape) => elementCount(shape) > MAX_ELEMENTS)) return;
+  const feeds: Record<string, OrtTensor> = {};
+  for (const [index, input] of io.inputs.entries())
+    feeds[input.name] = madeUp(ort, input, shapes[index] ?? []);
+  const fetches = io.outputs.map(({ name }) => name);
+  hooks.onRun("first-run");
+  gpu.takeErrors();
+  const failure = await run(session, feeds, fetches);
+  const [gpuError] = gpu.takeErrors();
+  if (failure !== undefined && isMissingOnGpu(failure)) throw unsupported(failure.message);
+  if (gpuError !== undefined && io.inputs.every(isFixed)) throw unsupported(gpuError);
+  const problem = failure?.message ?? gpuError;
+  if (problem === undefined) return;
+  hooks.log(
+    "warning",
+    `model '${io.modelName}' could not be checked on WebGPU with made-up inputs: ${problem}`,
+  );
+}
+
+async function run(
+  session: InferenceSession,
+  feeds: Record<string, OrtTensor>,
+  fetches: readonly string[],
+): Promise<EngineFailure | undefined> {
+  try {
+    await session.run(feeds, fetches, { logSeverityLevel: 4 });
+    return undefined;
+  } catch (thrown) {
+    return engineFailure(thrown);
+  }
+}
+
+function unsupported(reason: string): InferenceError {
+  return new InferenceError("UNSUPPORTED", `cannot run on WebGPU: ${reason}`);
+}
+
+function madeUpShape({ shape, isScalar }: SessionTensor): readonly number[] {
+  return isScalar ? [] : shape.map((dim) => (dim === -1 ? 1 : dim));
+}
+
+function isFixed({ shape }: SessionTensor): boolean {
+  return shape.slice(1).every((dim) => dim !== -1);
+}
+
+/** Zeros are safe indices, ones safe divisors. */
+function madeUp(ort: Ort, { datatype }: SessionTensor, shape: readonly number[]): OrtTensor {
+  const count = elementCount(shape);
+  if (datatype === "BYTES") return textTensor(ort, shape, new Array<string>(count).fill(""));
+  const elements = newElements(datatype, count);
+  if (datatype === "FP16") elements.fill(0x3c00 as never);
+  if (datatype === "FP32" || datatype === "FP64") elements.fill(1 as never);
+  return numericTensor(ort, datatype, shape, new Uint8Array(elements.buffer));
+}

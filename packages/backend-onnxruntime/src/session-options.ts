@@ -1,0 +1,168 @@
+import type { ModelConfig } from "@naiad/model-config";
+import { InferenceError } from "@naiad/protocol";
+import type { InferenceSession } from "onnxruntime-web";
+import type { ExecutionTarget } from "./execution-target.ts";
+
+type SessionOptions = InferenceSession.SessionOptions;
+type WebGpuOptions = InferenceSession.WebGpuExecutionProviderOption;
+type OptimizationLevel = NonNullable<SessionOptions["graphOptimizationLevel"]>;
+
+export interface ExternalFile {
+  /** Exactly as the model names it. */
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface SessionOptionsRequest {
+  readonly config: ModelConfig;
+  readonly target: ExecutionTarget;
+  readonly externalFiles: readonly ExternalFile[];
+  /** `disabled` for the second attempt on models whose declared shapes contradict themselves. */
+  readonly optimization: "configured" | "disabled";
+}
+
+/** Session entries of the engine that a configuration may set: Triton passes such entries on by the same names. */
+const PASSED_ON = /^(session|optimization|ep\.webgpuexecutionprovider)\./;
+
+/** Entries that break the engine in a browser. */
+const REFUSED: Readonly<Record<string, string>> = {
+  "session.use_ort_model_bytes_directly": "the engine sets it itself",
+  "session.use_ort_model_bytes_for_initializers": "the engine would read freed memory",
+  "session.load_model_format": "only ONNX files are read",
+  "session.save_model_format": "there is no file system to save to",
+  "session.optimized_model_external_initializers_file_name": "there is no file system to save to",
+  "session.model_external_initializers_file_folder_path": "external data is found beside the model",
+  "session.disable_cpu_ep_fallback": "whether a model runs on WebGPU is decided when it is loaded",
+  "session.intra_op.allow_spinning": "it starves the browser's other threads",
+  "session.inter_op.allow_spinning": "it starves the browser's other threads",
+  "ep.webgpuexecutionprovider.enableGraphCapture": "outputs could not be read",
+};
+
+/** What Triton's `optimization { graph { level } }` means to its ONNX Runtime backend. */
+const LEVELS: ReadonlyMap<number, OptimizationLevel> = new Map<number, OptimizationLevel>([
+  [-1, "basic"],
+  [1, "extended"],
+  [2, "disabled"],
+]);
+
+const CACHE_MODES: readonly NonNullable<WebGpuOptions["storageBufferCacheMode"]>[] = [
+  "disabled",
+  "lazyRelease",
+  "simple",
+  "bucket",
+];
+const LAYOUTS: readonly NonNullable<WebGpuOptions["preferredLayout"]>[] = ["NCHW", "NHWC"];
+const VALIDATION_MODES: readonly NonNullable<WebGpuOptions["validationMode"]>[] = [
+  "disabled",
+  "wgpuOnly",
+  "basic",
+  "full",
+];
+
+/**
+ * Fresh options for one attempt to create a session (the engine writes into what it gets), with exactly one execution
+ * provider: given two, the engine falls back to the second without saying so. INVALID_ARG for parameters that make no
+ * sense. Thread counts are accepted and ignored, they belong to the worker; so is `execution_mode`, because there is one
+ * thread between operators.
+ */
+export function sessionOptions({
+  config,
+  target,
+  externalFiles,
+  optimization,
+}: SessionOptionsRequest): SessionOptions {
+  checkExecutionMode(config);
+  return {
+    executionProviders: [executionProvider(config, target)],
+    graphOptimizationLevel: optimization === "disabled" ? "disabled" : optimizationLevel(config),
+    enableCpuMemArena: booleanParameter(config, "enable_mem_arena"),
+    enableMemPattern: booleanParameter(config, "enable_mem_pattern"),
+    logSeverityLevel: 4,
+    externalData: externalFiles.map(({ path, bytes }) => ({ path, data: bytes })),
+    extra: passedOnEntries(config),
+  };
+}
+
+function executionProvider(
+  config: ModelConfig,
+  target: ExecutionTarget,
+): InferenceSession.ExecutionProviderConfig {
+  if (target.kind === "wasm") return "wasm";
+  const cacheMode = choiceParameter(config, "webgpu.storage_buffer_cache_mode", CACHE_MODES);
+  const layout = choiceParameter(config, "webgpu.preferred_layout", LAYOUTS);
+  const validation = choiceParameter(config, "webgpu.validation_mode", VALIDATION_MODES);
+  const cpuNodes = parameter(config, "webgpu.force_cpu_node_names");
+  const webgpu: WebGpuOptions = {
+    name: "webgpu",
+    device: target.gpu.device,
+    ...(cacheMode === undefined ? {} : { storageBufferCacheMode: cacheMode }),
+    ...(layout === undefined ? {} : { preferredLayout: layout }),
+    ...(validation === undefined ? {} : { validationMode: validation }),
+    ...(cpuNodes === undefined ? {} : { forceCpuNodeNames: cpuNodes.split(",").map((name) => name.trim()) }),
+  };
+  return webgpu;
+}
+
+function optimizationLevel(config: ModelConfig): OptimizationLevel {
+  return LEVELS.get(config.optimization?.graph?.level ?? 0) ?? "all";
+}
+
+function passedOnEntries(config: ModelConfig): Record<string, string> {
+  const entries: Record<string, string> = {};
+  for (const [key, { stringValue }] of Object.entries(config.parameters)) {
+    if (!PASSED_ON.test(key)) continue;
+    const reason = Object.hasOwn(REFUSED, key) ? REFUSED[key] : undefined;
+    if (reason !== undefined) {
+      throw new InferenceError(
+        "INVALID_ARG",
+        `parameter '${key}' of model '${config.name}' is not allowed: ${reason}`,
+      );
+    }
+    entries[key] = stringValue;
+  }
+  return entries;
+}
+
+function checkExecutionMode(config: ModelConfig): void {
+  const mode = parameter(config, "execution_mode") ?? "0";
+  if (mode === "0" || mode === "1") return;
+  throw new InferenceError(
+    "INVALID_ARG",
+    `Invalid configuration value provided. Expected values for  execution_mode are 0 or 1 but got ${mode} .`,
+  );
+}
+
+function booleanParameter(config: ModelConfig, key: string): boolean {
+  const text = parameter(config, key) ?? "false";
+  switch (text.toLowerCase()) {
+    case "true":
+    case "on":
+    case "1":
+      return true;
+    case "false":
+    case "off":
+    case "0":
+      return false;
+    default:
+      throw new InferenceError("INVALID_ARG", `failed to convert '${text}' to boolean`);
+  }
+}
+
+function choiceParameter<Choice extends string>(
+  config: ModelConfig,
+  key: string,
+  choices: readonly Choice[],
+): Choice | undefined {
+  const text = parameter(config, key);
+  if (text === undefined) return undefined;
+  const choice = choices.find((candidate) => candidate === text);
+  if (choice !== undefined) return choice;
+  throw new InferenceError(
+    "INVALID_ARG",
+    `parameter '${key}' of model '${config.name}' must be one of ${choices.join(", ")}, got '${text}'`,
+  );
+}
+
+function parameter(config: ModelConfig, key: string): string | undefined {
+  return Object.hasOwn(config.parameters, key) ? config.parameters[key]?.stringValue : undefined;
+}

@@ -1,0 +1,129 @@
+import type {
+  JsonObject,
+  ModelMetadata,
+  ModelStatistics,
+  RepositoryIndexEntry,
+  ServerMetadata,
+} from "@naiad/protocol";
+import { InferenceError, stringifyJson } from "@naiad/protocol";
+import type { InferCall } from "./infer-request.ts";
+import { prepareInfer } from "./infer-request.ts";
+import type { InferResult } from "./infer-result.ts";
+import { inferResult } from "./infer-result.ts";
+import type { Transport, TransportOptions } from "./transport.ts";
+
+export interface ClientOptions {
+  /** Abort rejects at once with CANCELLED. */
+  readonly signal?: AbortSignal;
+}
+
+export interface ModelOptions extends ClientOptions {
+  /** Absent: the version that the model's policy chooses, or all of them where several can be told of. */
+  readonly modelVersion?: string;
+}
+
+export interface IndexOptions extends ClientOptions {
+  /** Only models that are ready. */
+  readonly ready?: boolean;
+}
+
+export interface LoadOptions extends ClientOptions {
+  /** A ModelConfig that replaces the repository's: JSON text, or the value. */
+  readonly config?: string | JsonObject;
+  /**
+   * Files that replace the model's own, by path relative to its directory, with or without Triton's `file:` before it.
+   * They need a `config` too.
+   */
+  readonly files?: Readonly<Record<string, Uint8Array>>;
+}
+
+export interface UnloadOptions extends ClientOptions {
+  /** Also the models that only this ensemble needs. */
+  readonly unloadDependents?: boolean;
+}
+
+/** The methods of Triton's own client library, over any transport. All reject with an InferenceError. */
+export interface InferenceClient {
+  serverLive(options?: ClientOptions): Promise<boolean>;
+  serverReady(options?: ClientOptions): Promise<boolean>;
+  /** `false` also for a model or version that the server does not know. */
+  modelReady(modelName: string, options?: ModelOptions): Promise<boolean>;
+  serverMetadata(options?: ClientOptions): Promise<ServerMetadata>;
+  modelMetadata(modelName: string, options?: ModelOptions): Promise<ModelMetadata>;
+  modelConfig(modelName: string, options?: ModelOptions): Promise<JsonObject>;
+  /** Of one model, or of all where the name is absent. */
+  modelStatistics(modelName?: string, options?: ModelOptions): Promise<ModelStatistics>;
+  repositoryIndex(options?: IndexOptions): Promise<readonly RepositoryIndexEntry[]>;
+  /** Resolves when the model is ready. */
+  loadModel(modelName: string, options?: LoadOptions): Promise<void>;
+  /** Resolves when the model takes no more requests; running ones may still finish. */
+  unloadModel(modelName: string, options?: UnloadOptions): Promise<void>;
+  /**
+   * The caller's arrays are read before this returns and may be changed afterwards; they are detached only by
+   * `transfer: true`. Rejects with INVALID_ARG, before anything is sent, where data, shape and datatype do not fit.
+   */
+  infer(call: InferCall, options?: ClientOptions): Promise<InferResult>;
+}
+
+export function createInferenceClient(transport: Transport): InferenceClient {
+  return {
+    async serverLive(options) {
+      return (await transport.call("serverLive", {}, passOn(options))).live;
+    },
+    async serverReady(options) {
+      return (await transport.call("serverReady", {}, passOn(options))).ready;
+    },
+    async modelReady(modelName, options) {
+      try {
+        const { ready } = await transport.call("modelReady", reference(modelName, options), passOn(options));
+        return ready;
+      } catch (thrown) {
+        if (thrown instanceof InferenceError && thrown.code === "NOT_FOUND") return false;
+        throw thrown;
+      }
+    },
+    serverMetadata: (options) => transport.call("serverMetadata", {}, passOn(options)),
+    modelMetadata: (modelName, options) =>
+      transport.call("modelMetadata", reference(modelName, options), passOn(options)),
+    modelConfig: (modelName, options) =>
+      transport.call("modelConfig", reference(modelName, options), passOn(options)),
+    modelStatistics: (modelName = "", options = {}) =>
+      transport.call("modelStatistics", reference(modelName, options), passOn(options)),
+    repositoryIndex: (options) =>
+      transport.call("repositoryIndex", { ready: options?.ready === true }, passOn(options)),
+    async loadModel(modelName, options = {}) {
+      const { config, files } = options;
+      const load = {
+        modelName,
+        ...(config !== undefined && { config: typeof config === "string" ? config : stringifyJson(config) }),
+        ...(files !== undefined && { files: withoutPrefix(files) }),
+      };
+      await transport.call("repositoryModelLoad", load, passOn(options));
+    },
+    async unloadModel(modelName, options) {
+      const unload = { modelName, unloadDependents: options?.unloadDependents === true };
+      await transport.call("repositoryModelUnload", unload, passOn(options));
+    },
+    async infer(call, options) {
+      const { request, transfer } = prepareInfer(call);
+      return inferResult(await transport.call("modelInfer", request, { ...passOn(options), transfer }));
+    },
+  };
+}
+
+function reference(
+  modelName: string,
+  options: ModelOptions = {},
+): { readonly modelName: string; readonly modelVersion: string } {
+  return { modelName, modelVersion: options.modelVersion ?? "" };
+}
+
+function passOn(options: ClientOptions = {}): TransportOptions {
+  return options.signal === undefined ? {} : { signal: options.signal };
+}
+
+function withoutPrefix(files: Readonly<Record<string, Uint8Array>>): Record<string, Uint8Array> {
+  return Object.fromEntries(
+    Object.entries(files).map(([path, bytes]) => [path.replace(/^file:/, ""), bytes]),
+  );
+}

@@ -1,0 +1,46 @@
+import type { ModelConfig } from "@naiad/model-config";
+import { InferenceError } from "@naiad/protocol";
+import type { Backend } from "../ports.ts";
+
+/** What to do instead, for backends of Triton that run native code. */
+const ADVICE: ReadonlyMap<string, string> = new Map([
+  [
+    "tensorrt",
+    "a TensorRT plan is made for one kind of NVIDIA GPU and cannot run in a browser; use the ONNX model that it was built from",
+  ],
+  [
+    "pytorch",
+    "TorchScript and AOTInductor need PyTorch, which no browser has; export the model with torch.onnx.export",
+  ],
+  [
+    "tensorflow",
+    "TensorFlow models cannot run in a browser as they are; convert the model to ONNX with tf2onnx",
+  ],
+  [
+    "openvino",
+    "OpenVINO models cannot run in a browser as they are; use the ONNX model that it was converted from",
+  ],
+  ["dali", "DALI pipelines need CUDA; do the preprocessing in the page or in an ONNX model"],
+  ["tensorrtllm", "TensorRT engines are made for one kind of NVIDIA GPU and cannot run in a browser"],
+  ["vllm", "vLLM needs a native GPU runtime and cannot run in a browser"],
+]);
+
+/** The backend that a completed configuration names. INVALID_ARG with Triton's text, and advice behind it. */
+export function findBackend(config: ModelConfig, backends: readonly Backend[]): Backend {
+  if (config.schedulingChoice.case === "ensembleScheduling") {
+    // What a Triton answers that was built without ensembles.
+    throw new InferenceError(
+      "INVALID_ARG",
+      `unexpected platform type '${config.platform}' for ${config.name}`,
+    );
+  }
+  const found = backends.find(({ name }) => name === config.backend);
+  if (found !== undefined) return found;
+  const present = backends.map(({ name }) => `'${name}'`).join(", ");
+  const advice = ADVICE.get(config.backend) ?? `this server has ${present === "" ? "no backend" : present}`;
+  throw new InferenceError(
+    "INVALID_ARG",
+    `unable to find backend library for backend '${config.backend}', try specifying runtime on the model ` +
+      `configuration. In a browser: ${advice}`,
+  );
+}

@@ -1,0 +1,160 @@
+import type { ModelConfig } from "@naiad/model-config";
+import {
+  assertNoIssues,
+  normalizeConfig,
+  normalizeInstanceGroups,
+  validateConfig,
+} from "@naiad/model-config";
+import type { Capabilities, ServerOptions } from "@naiad/protocol";
+import { InferenceError } from "@naiad/protocol";
+import type { Backend, Clock, Logger, ModelFiles } from "../ports.ts";
+import type { ModelMaterial } from "../repository/model-material.ts";
+import type { PlannedInstance } from "../scheduling/place-instances.ts";
+import { gpuContext, placeInstances } from "../scheduling/place-instances.ts";
+import { checkLimits, gpuProblem } from "./check-limits.ts";
+import { findBackend } from "./find-backend.ts";
+import type { ServingVersion } from "./serving-version.ts";
+import { startServing } from "./start-serving.ts";
+import { versionFiles } from "./version-files.ts";
+
+export interface LoadVersionContext {
+  readonly backends: readonly Backend[];
+  readonly capabilities: Capabilities;
+  readonly options: ServerOptions;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Threads that instances of all models hold now. */
+  readonly busyThreads: () => number;
+  /** A name that no other load has. */
+  readonly nextOwner: (modelName: string, version: number) => string;
+  /** Told once when instances are about to be created and once when they are there. */
+  readonly onCreate: (progress: CreateProgress) => void;
+}
+
+export interface CreateProgress {
+  readonly modelName: string;
+  readonly path: string;
+  readonly loadedBytes: number;
+  readonly totalBytes: number;
+}
+
+export interface VersionSource {
+  /** As the user wrote it. */
+  readonly written: ModelConfig;
+  /** Completed from the directory, normalised, valid as far as it goes. */
+  readonly config: ModelConfig;
+  readonly material: ModelMaterial;
+  readonly version: number;
+}
+
+/**
+ * Makes one version serve. What can be refused without a download is refused before one; then files, the backend's view
+ * of the configuration, instances. Rejects with an InferenceError, also after an abort, and leaves no instance behind.
+ */
+export async function loadVersion(
+  source: VersionSource,
+  context: LoadVersionContext,
+  signal: AbortSignal,
+): Promise<ServingVersion> {
+  const { version } = source;
+  const { capabilities, clock, logger, options } = context;
+  const modelName = source.material.model.name;
+  const backend = findBackend(source.config, context.backends);
+  refuseScheduling(source.config);
+  const groups = gpuContext(capabilities, options, source.config.backend);
+  const placed = normalizeInstanceGroups(source.config, groups);
+  const planned = placeOrThrow(placed, source, context);
+  const files = await fetchWithinLimits(planned, source, context, signal);
+
+  const prepared = await backend.prepare(
+    { modelName, version, config: placed, files },
+    { autoComplete: !options.disableAutoCompleteConfig, signal },
+  );
+  const config = normalizeInstanceGroups(normalizeConfig(prepared), groups);
+  // The groups were placed above, where a GPU that is missing may be made up for.
+  const issues = validateConfig(config, { stage: "load", instanceGroups: groups });
+  assertNoIssues(issues.filter(({ path }) => !path.startsWith("instance_group")));
+  const instances = planned.map((instance) => keepOffUnfitGpu(instance, config, context));
+
+  const progress = {
+    modelName,
+    path: [String(version), config.defaultModelFilename].filter((name) => name !== "").join("/"),
+    totalBytes: files.entries.reduce((sum, { size }) => sum + size, 0),
+  };
+  context.onCreate({ ...progress, loadedBytes: 0 });
+  const model = { modelName, version, config, files };
+  const serving = await startServing({ backend, model, instances, clock, logger, signal });
+  context.onCreate({ ...progress, loadedBytes: progress.totalBytes });
+  return serving;
+}
+
+/** What the scheduler would refuse, before anything is downloaded for it. */
+function refuseScheduling({ name, schedulingChoice }: ModelConfig): void {
+  if (schedulingChoice.case !== "sequenceBatching") return;
+  throw new InferenceError(
+    "UNSUPPORTED",
+    `model '${name}' needs sequence batching, which is not supported yet`,
+  );
+}
+
+function placeOrThrow(
+  config: ModelConfig,
+  { written, version }: VersionSource,
+  { capabilities, options, logger, busyThreads, nextOwner }: LoadVersionContext,
+): readonly PlannedInstance[] {
+  const result = placeInstances({
+    config,
+    written,
+    capabilities,
+    options,
+    owner: nextOwner(config.name, version),
+    busyThreads: busyThreads(),
+  });
+  if (result.kind === "refused") throw new InferenceError("INVALID_ARG", result.error);
+  for (const warning of result.warnings) logger.log("warning", warning);
+  return result.instances;
+}
+
+async function fetchWithinLimits(
+  planned: readonly PlannedInstance[],
+  { material, version }: VersionSource,
+  { capabilities, logger }: LoadVersionContext,
+  signal: AbortSignal,
+): Promise<ModelFiles> {
+  const { name } = material.model;
+  const files = versionFiles(material.model, version);
+  const limits = checkLimits({
+    files,
+    missingBytes: await material.missingBytes(files),
+    devices: new Set(planned.map(({ placement }) => placement.device.kind)),
+    capabilities,
+  });
+  for (const warning of limits.warnings) logger.log("warning", `model '${name}': ${warning}`);
+  const [problem] = limits.problems;
+  if (problem !== undefined) {
+    throw new InferenceError("UNSUPPORTED", `unable to load model '${name}': ${problem}`);
+  }
+  return material.fetch(
+    files.map(({ path }) => path),
+    signal,
+  );
+}
+
+/** Known only when the backend has completed inputs and outputs. */
+function keepOffUnfitGpu(
+  instance: PlannedInstance,
+  config: ModelConfig,
+  { capabilities, logger }: LoadVersionContext,
+): PlannedInstance {
+  const { device, instanceName } = instance.placement;
+  if (device.kind === "cpu") return instance;
+  const adapter = capabilities.gpus.find(({ index }) => index === device.adapter);
+  const problem = adapter === undefined ? undefined : gpuProblem(config, adapter);
+  if (problem === undefined) return instance;
+  if (instance.cpuAlternative === undefined) {
+    throw new InferenceError("UNSUPPORTED", `instance '${instanceName}' cannot run on the GPU: ${problem}`);
+  }
+  const note = `runs on the CPU: ${problem}`;
+  logger.log("warning", `instance ${instanceName} of model ${config.name} ${note}`);
+  return { placement: { ...instance.cpuAlternative, note } };
+}

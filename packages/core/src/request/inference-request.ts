@@ -1,0 +1,206 @@
+import type { InputSignature, ModelSignature } from "@naiad/model-config";
+import type { InferenceRequest, Tensor } from "@naiad/protocol";
+import { InferenceError, tensorByteSize } from "@naiad/protocol";
+import type { ValidRequest } from "../scheduling/scheduler.ts";
+import { requestPrefix } from "./request-prefix.ts";
+import { checkStringElements } from "./string-elements.ts";
+
+export interface RequestTarget {
+  readonly name: string;
+  readonly signature: ModelSignature;
+}
+
+/**
+ * Holds a request against its model, in Triton's order of checks and with its texts; throws INVALID_ARG at the first
+ * fault. The tensors of the result lie on the same bytes as those of the request.
+ */
+export function validateRequest(request: InferenceRequest, model: RequestTarget): ValidRequest {
+  const inputs = inputsByName(request);
+  const outputs = requestedOutputs(request, model);
+  checkInputCount(request, model, inputs);
+  const batchSize = batchSizeOf(request, model);
+
+  const validInputs: Tensor[] = [];
+  for (const expected of model.signature.inputs) {
+    const input = inputs.get(expected.name);
+    if (input === undefined) continue;
+    checkDatatype(request, model, input, expected);
+    checkShape(request, model, input, expected);
+    checkContent(request, model, input);
+    validInputs.push(reshaped(input, expected, model));
+  }
+
+  return {
+    id: request.id,
+    inputs: validInputs,
+    outputs,
+    batchSize,
+    parameters: request.parameters,
+    ...(request.sequence === undefined ? {} : { sequence: request.sequence }),
+    priority: request.priority ?? 0,
+    timeoutUs: request.timeoutUs ?? 0,
+  };
+}
+
+function refuse(request: InferenceRequest, message: string): InferenceError {
+  return new InferenceError("INVALID_ARG", requestPrefix(request.id) + message);
+}
+
+function inputsByName(request: InferenceRequest): ReadonlyMap<string, Tensor> {
+  const inputs = new Map<string, Tensor>();
+  for (const input of request.inputs) {
+    if (inputs.has(input.name)) throw refuse(request, `input '${input.name}' already exists in request`);
+    inputs.set(input.name, input);
+  }
+  return inputs;
+}
+
+function requestedOutputs(request: InferenceRequest, model: RequestTarget): readonly string[] {
+  const known = model.signature.outputs.map((output) => output.name);
+  if (request.outputs.length === 0) return known;
+
+  const wanted = new Set<string>();
+  for (const { name } of request.outputs) {
+    if (wanted.has(name)) throw refuse(request, `output '${name}' already exists in request`);
+    wanted.add(name);
+  }
+  for (const name of wanted) {
+    if (known.includes(name)) continue;
+    throw new InferenceError(
+      "INVALID_ARG",
+      `unexpected inference output '${name}' for model '${model.name}'`,
+    );
+  }
+  return [...wanted];
+}
+
+function checkInputCount(
+  request: InferenceRequest,
+  model: RequestTarget,
+  inputs: ReadonlyMap<string, Tensor>,
+): void {
+  const all = model.signature.inputs;
+  const required = all.filter((input) => !input.optional);
+  if (inputs.size <= all.length && inputs.size >= required.length) return;
+
+  const expected =
+    required.length === all.length
+      ? `expected ${all.length} inputs`
+      : `expected number of inputs between ${required.length} and ${all.length}`;
+  const missing = required.filter((input) => !inputs.has(input.name)).map((input) => input.name);
+  throw refuse(
+    request,
+    `${expected} but got ${inputs.size} inputs for model '${model.name}'. ` +
+      `Got input(s) ${nameList([...inputs.keys()])}, but missing required input(s) ${nameList(missing)}. ` +
+      "Please provide all required input(s).",
+  );
+}
+
+function nameList(names: readonly string[]): string {
+  return `[${names.map((name) => `'${name}'`).join(",")}]`;
+}
+
+/** Also refuses inputs that the model does not have, at the place in the order where Triton does. */
+function batchSizeOf(request: InferenceRequest, model: RequestTarget): number {
+  const { maxBatchSize, inputs } = model.signature;
+  let batchSize: number | undefined;
+  for (const { name, shape } of request.inputs) {
+    if (!inputs.some((input) => input.name === name)) {
+      throw new InferenceError(
+        "INVALID_ARG",
+        `unexpected inference input '${name}' for model '${model.name}'`,
+      );
+    }
+    if (maxBatchSize === 0) continue;
+    const rows = shape[0];
+    if (rows === undefined) {
+      throw refuse(
+        request,
+        `input '${name}' has no shape but model requires batch dimension for '${model.name}'`,
+      );
+    }
+    batchSize ??= rows;
+    if (rows !== batchSize) {
+      throw refuse(request, `input '${name}' batch size does not match other inputs for '${model.name}'`);
+    }
+  }
+  if (batchSize === undefined) return 0;
+  if (batchSize > maxBatchSize) {
+    throw refuse(request, `inference request batch-size must be <= ${maxBatchSize} for '${model.name}'`);
+  }
+  return batchSize;
+}
+
+function checkDatatype(
+  request: InferenceRequest,
+  model: RequestTarget,
+  input: Tensor,
+  expected: InputSignature,
+): void {
+  if (input.datatype === expected.datatype) return;
+  throw refuse(
+    request,
+    `inference input '${input.name}' data-type is '${input.datatype}', ` +
+      `but model '${model.name}' expects '${expected.datatype}'`,
+  );
+}
+
+const BATCH_DIMENSION_NOTE =
+  "NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension to be prepended to each " +
+  "input shape. If you want to specify the full shape including the batch dim in your input dims config, try setting " +
+  "max_batch_size to zero. See the model configuration docs for more info on max_batch_size.";
+
+function checkShape(
+  request: InferenceRequest,
+  model: RequestTarget,
+  input: Tensor,
+  expected: InputSignature,
+): void {
+  const batches = model.signature.maxBatchSize > 0;
+  const { shape } = input;
+  if (!shape.every((dim) => Number.isSafeInteger(dim) && dim >= 0)) {
+    throw refuse(
+      request,
+      `All input dimensions should be specified for input '${input.name}' for model '${model.name}', ` +
+        `got ${shapeText(shape)}`,
+    );
+  }
+  const full = batches ? [-1, ...expected.dims] : expected.dims;
+  if (full.length === shape.length && full.every((dim, axis) => dim === -1 || dim === shape[axis])) return;
+  throw refuse(
+    request,
+    `unexpected shape for input '${input.name}' for model '${model.name}'. ` +
+      `Expected ${shapeText(full)}, got ${shapeText(shape)}. ${batches ? BATCH_DIMENSION_NOTE : ""}`,
+  );
+}
+
+function shapeText(shape: readonly number[]): string {
+  return `[${shape.join(",")}]`;
+}
+
+/** A tensor that stayed on a device was made there and cannot disagree with its shape. */
+function checkContent(request: InferenceRequest, model: RequestTarget, input: Tensor): void {
+  if (input.kind === "device") return;
+  const expectedBytes = tensorByteSize(input.datatype, input.shape);
+  if (expectedBytes === undefined) {
+    checkStringElements(input, { modelName: model.name, requestId: request.id });
+  } else if (input.bytes.byteLength !== expectedBytes) {
+    throw refuse(
+      request,
+      `input byte size mismatch for input '${input.name}' for model '${model.name}'. ` +
+        `Expected ${expectedBytes}, got ${input.bytes.byteLength}`,
+    );
+  }
+}
+
+/** The tensor as the model sees it: `reshape` applied, its variable dimensions filled in order from the client's shape. */
+function reshaped(input: Tensor, expected: InputSignature, model: RequestTarget): Tensor {
+  if (expected.reshape === undefined) return input;
+  const batchDims = model.signature.maxBatchSize > 0 ? 1 : 0;
+  const variable = input.shape.filter(
+    (_, axis) => axis >= batchDims && expected.dims[axis - batchDims] === -1,
+  );
+  let next = 0;
+  const modelDims = expected.reshape.map((dim) => (dim === -1 ? (variable[next++] ?? dim) : dim));
+  return { ...input, shape: [...input.shape.slice(0, batchDims), ...modelDims] };
+}

@@ -1,0 +1,50 @@
+import type { BytesTensor } from "@naiad/protocol";
+import { InferenceError, elementCount } from "@naiad/protocol";
+import { requestPrefix } from "./request-prefix.ts";
+
+const LENGTH_BYTES = 4;
+
+/**
+ * Walks the elements of a BYTES tensor and throws INVALID_ARG unless they fill its bytes exactly and are as many as its
+ * shape says. Costs one step per element and reads no string.
+ */
+export function checkStringElements(
+  input: BytesTensor,
+  context: { readonly modelName: string; readonly requestId: string },
+): void {
+  const { bytes } = input;
+  const expected = elementCount(input.shape);
+  const where = `for inference input '${input.name}' for model '${context.modelName}'`;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+  let count = 0;
+  let offset = 0;
+  while (offset < bytes.byteLength) {
+    const left = bytes.byteLength - offset;
+    if (count === expected) {
+      throw invalid(`unexpected number of string elements ${count + 1} ${where}, expecting ${expected}`);
+    }
+    if (left < LENGTH_BYTES) {
+      throw invalid(
+        `incomplete string length indicator ${where}, expecting ${LENGTH_BYTES} bytes but only ${left} bytes available.`,
+      );
+    }
+    const length = view.getUint32(offset, true);
+    if (length > left - LENGTH_BYTES) {
+      throw invalid(
+        `incomplete string data ${where}, expecting string of length ${length} but only ${left - LENGTH_BYTES} bytes available.`,
+      );
+    }
+    offset += LENGTH_BYTES + length;
+    count += 1;
+  }
+  if (count !== expected) {
+    throw invalid(
+      `${requestPrefix(context.requestId)}expected ${expected} string elements ${where}, got ${count}`,
+    );
+  }
+}
+
+function invalid(message: string): InferenceError {
+  return new InferenceError("INVALID_ARG", message);
+}

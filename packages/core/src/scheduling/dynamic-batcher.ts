@@ -1,0 +1,242 @@
+import type { ModelDynamicBatching } from "@naiad/model-config";
+import { InferenceError, unreachable } from "@naiad/protocol";
+import type { CancelTimer } from "../ports.ts";
+import { requestPrefix } from "../request/request-prefix.ts";
+import type { BatchLimit } from "../statistics/model-statistics.ts";
+import { AcceptedRequests } from "./accepted-requests.ts";
+import { allowsPrefetching, batchingConfig, queueConfig, shapeKeyOf } from "./batching-config.ts";
+import type { SchedulerOptions } from "./scheduler-options.ts";
+import type { CompletedExecution, WorkSource } from "./work-source.ts";
+import { QueuedRequest } from "./queued-request.ts";
+import { RequestQueue } from "./request-queue.ts";
+import type { ScheduledRequest, Scheduler, ValidRequest } from "./scheduler.ts";
+import type { BatchingConfig, PayloadMarks, WaitingPayload } from "./select-batch.ts";
+import { mergesWith, selectBatch } from "./select-batch.ts";
+
+/** A batch that is being built or waits for an instance. */
+class Payload implements WaitingPayload {
+  requests: QueuedRequest[] = [];
+  rows = 0;
+  oldestNs = Infinity;
+  saturated = false;
+  shapeLimited = false;
+  /** It stood open while all instances were busy. */
+  waited = false;
+  #limit: BatchLimit = "queue_empty";
+
+  get limit(): BatchLimit {
+    return this.waited && !this.saturated ? "queue_empty" : this.#limit;
+  }
+
+  get shapeKey(): string {
+    return this.requests[0]?.shapeKey ?? "";
+  }
+
+  add(requests: readonly QueuedRequest[]): void {
+    for (const request of requests) {
+      this.requests.push(request);
+      this.rows += request.rows;
+      this.oldestNs = Math.min(this.oldestNs, request.enqueueNs);
+    }
+  }
+
+  remove(request: QueuedRequest): void {
+    const rest = this.requests.filter((other) => other !== request);
+    this.requests = [];
+    this.rows = 0;
+    this.oldestNs = Infinity;
+    this.add(rest);
+  }
+
+  mark({ saturated, shapeLimited, limit }: PayloadMarks): void {
+    this.saturated = saturated;
+    this.shapeLimited ||= shapeLimited;
+    this.#limit = limit;
+  }
+}
+
+/**
+ * Triton's dynamic batcher. It owns the queue, the batches that wait for an instance, and one timer; what goes into a
+ * batch and when is decided by `selectBatch`.
+ */
+export class DynamicBatcher implements Scheduler, WorkSource {
+  readonly #options: SchedulerOptions;
+  readonly #config: BatchingConfig;
+  readonly #shapeKey: (request: ValidRequest) => string;
+  readonly #queue: RequestQueue;
+  readonly #accepted: AcceptedRequests;
+  /** Most payloads that may wait while every instance is busy. */
+  readonly #prefetchLimit: number;
+  /** In order; the last one is `#open` as long as that has requests. */
+  readonly #waiting: Payload[] = [];
+  #open = new Payload();
+  /** When the policy wants to be asked again; Infinity: when something happens. */
+  #waitUntilNs = Infinity;
+  #expired: QueuedRequest[] = [];
+  #timer: { readonly atNs: number; readonly cancel: CancelTimer } | undefined = undefined;
+
+  constructor(options: SchedulerOptions, batching: ModelDynamicBatching) {
+    const { modelName, signature, group, clock, logger, statistics } = options;
+    const queue = queueConfig(batching);
+    this.#options = options;
+    this.#config = batchingConfig(batching, signature);
+    this.#shapeKey = shapeKeyOf(signature);
+    this.#queue = new RequestQueue(queue);
+    this.#prefetchLimit = allowsPrefetching(queue) ? 2 * group.instanceCount : 0;
+    this.#accepted = new AcceptedRequests({
+      modelName,
+      clock,
+      logger,
+      statistics,
+      preserveOrdering: batching.preserveOrdering,
+      onCancelled: (request) => {
+        this.#withdraw(request);
+      },
+    });
+    group.serve(this);
+  }
+
+  get inflightCount(): number {
+    return this.#accepted.inflightCount;
+  }
+
+  enqueue(scheduled: ScheduledRequest): void {
+    this.#accepted.assertAcceptable(scheduled);
+    const refusal = this.#options.group.refusal();
+    if (refusal !== undefined) throw refusal;
+
+    const nowNs = this.#options.clock.nowNs();
+    const request = new QueuedRequest(scheduled, {
+      enqueueNs: nowNs,
+      shapeKey: this.#shapeKey(scheduled.request),
+    });
+    this.#queue.push(request);
+    this.#accepted.add(request);
+    this.#advance(nowNs);
+  }
+
+  async stop(): Promise<void> {
+    await this.#accepted.stop();
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  // What the instances ask for
+
+  take(): readonly QueuedRequest[] | undefined {
+    const nowNs = this.#options.clock.nowNs();
+    while (this.#waiting.length === 0 && this.#step(nowNs, { demand: 1 }));
+    const payload = this.#waiting.shift();
+    if (payload === undefined) {
+      this.#arm(nowNs);
+      return undefined;
+    }
+    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      if (!mergesWith(payload, next, this.#config, nowNs)) break;
+      payload.add(next.requests);
+      payload.mark(next);
+      this.#waiting.shift();
+    }
+    if (!this.#waiting.includes(this.#open)) this.#open = new Payload();
+    this.#options.statistics.limited(payload.limit);
+    this.#advance(nowNs);
+    return payload.requests;
+  }
+
+  completed(execution: CompletedExecution): void {
+    this.#accepted.complete(execution);
+  }
+
+  failed(request: QueuedRequest, error: InferenceError): void {
+    this.#accepted.fail(request, error, "BACKEND");
+  }
+
+  failWaiting(error: InferenceError): void {
+    const payloads = this.#waiting.splice(0);
+    this.#open = new Payload();
+    const requests = [...payloads.flatMap((payload) => payload.requests), ...this.#queue.shift(Infinity)];
+    for (const request of requests) this.#accepted.fail(request, error, "OTHER");
+  }
+
+  // Forming batches
+
+  /** Forms batches as far as the policy wants to and instances or slots allow. */
+  #advance(nowNs: number): void {
+    while (this.#step(nowNs, { demand: 0 })) {
+      if (this.#options.group.idleCount > 0) this.#options.group.wake();
+    }
+    this.#open.waited = this.#open.rows > 0;
+    this.#arm(nowNs);
+  }
+
+  /** One decision of the policy. `demand`: instances that ask for work right now. Returns whether it changed anything. */
+  #step(nowNs: number, { demand }: { readonly demand: number }): boolean {
+    this.#waitUntilNs = Infinity;
+    this.#expired.push(...this.#queue.expire(nowNs));
+    if (this.#queue.size === 0 || !this.#slotAvailable(demand)) return false;
+    if (this.#open.saturated) this.#open = new Payload();
+
+    const decision = selectBatch(this.#queue, this.#open, this.#config, nowNs);
+    switch (decision.kind) {
+      case "idle":
+        return false;
+      case "wait":
+        this.#queue.pending = decision.pending;
+        this.#waitUntilNs = decision.untilNs;
+        return false;
+      case "close":
+        this.#open.mark(decision);
+        return true;
+      case "dispatch":
+        if (this.#open.rows === 0) this.#waiting.push(this.#open);
+        this.#open.add(this.#queue.shift(decision.count));
+        this.#open.mark(decision);
+        return true;
+      default:
+        return unreachable(decision);
+    }
+  }
+
+  #slotAvailable(demand: number): boolean {
+    const { idleCount } = this.#options.group;
+    return this.#waiting.length < Math.max(this.#prefetchLimit, idleCount + demand);
+  }
+
+  #withdraw(request: QueuedRequest): void {
+    if (!this.#queue.remove(request)) {
+      const index = this.#waiting.findIndex((payload) => payload.requests.includes(request));
+      const payload = this.#waiting[index];
+      if (payload === undefined) return;
+      payload.remove(request);
+      if (payload.rows === 0) {
+        this.#waiting.splice(index, 1);
+        if (payload === this.#open) this.#open = new Payload();
+      }
+    }
+    this.#advance(this.#options.clock.nowNs());
+  }
+
+  // The one timer: for the queue delay, for deadlines, and for answering what expired
+
+  #arm(nowNs: number): void {
+    const wantedNs =
+      this.#expired.length > 0 ? nowNs : Math.min(this.#waitUntilNs, this.#queue.nextDeadlineNs);
+    if (wantedNs === Infinity || (this.#timer !== undefined && this.#timer.atNs <= wantedNs)) return;
+    this.#timer?.cancel();
+    const cancel = this.#options.clock.after(Math.max(0, wantedNs - nowNs), () => {
+      this.#timer = undefined;
+      this.#wake();
+    });
+    this.#timer = { atNs: wantedNs, cancel };
+  }
+
+  #wake(): void {
+    this.#advance(this.#options.clock.nowNs());
+    const expired = this.#expired;
+    this.#expired = [];
+    for (const request of expired) {
+      const message = `${requestPrefix(request.scheduled.request.id)}Request timeout expired`;
+      this.#accepted.fail(request, new InferenceError("UNAVAILABLE", message), "REJECTED");
+    }
+  }
+}

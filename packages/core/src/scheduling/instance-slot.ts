@@ -1,0 +1,248 @@
+import { InferenceError } from "@naiad/protocol";
+import type { InstanceReport } from "@naiad/protocol";
+import type {
+  CancelTimer,
+  Clock,
+  ExecutionResult,
+  InstancePlacement,
+  InstanceRequest,
+  Logger,
+  LossResult,
+  ModelInstance,
+} from "../ports.ts";
+import { REPLACEMENT, replacementDelayNs } from "./replacement-policy.ts";
+
+export interface InstanceSlotOptions {
+  readonly modelName: string;
+  readonly version: number;
+  readonly placement: InstancePlacement;
+  readonly create: (placement: InstancePlacement, signal: AbortSignal) => Promise<ModelInstance>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** It has a new instance, which waits for work. */
+  readonly onReady: (slot: InstanceSlot) => void;
+  /** Its instance was lost, or it was given up. */
+  readonly onDown: (slot: InstanceSlot) => void;
+}
+
+type SlotState =
+  | { readonly kind: "empty" }
+  | { readonly kind: "idle" | "busy"; readonly instance: ModelInstance; readonly sinceNs: number }
+  | { readonly kind: "replacing"; readonly reason: string }
+  | { readonly kind: "failed"; readonly reason: string; readonly sinceNs: number }
+  | { readonly kind: "disposed" };
+
+/** The place of one instance of a model: creates it, runs one batch at a time on it and replaces it when it is lost. */
+export class InstanceSlot {
+  readonly #options: InstanceSlotOptions;
+  readonly #ending = new AbortController();
+  #state: SlotState = { kind: "empty" };
+  #running: Promise<ExecutionResult> | undefined = undefined;
+  #replacing: Promise<void> | undefined = undefined;
+  #lostWhileBusy: string | undefined = undefined;
+  #cancelTimer: CancelTimer | undefined = undefined;
+  #executionCount = 0;
+  #replacements = 0;
+  /** Losses and failed attempts since the last completed execution. */
+  #setbacks = 0;
+  /** Those of them that count towards giving up. */
+  #attempts = 0;
+
+  constructor(options: InstanceSlotOptions) {
+    this.#options = options;
+  }
+
+  get name(): string {
+    return this.#options.placement.instanceName;
+  }
+
+  /** Why there is no instance and none is being made, or `undefined`. */
+  get failure(): string | undefined {
+    return this.#state.kind === "failed" ? this.#state.reason : undefined;
+  }
+
+  get isIdle(): boolean {
+    return this.#state.kind === "idle";
+  }
+
+  report(): InstanceReport {
+    const { modelName, version, placement } = this.#options;
+    const state = this.#state;
+    const note = [placement.note, "reason" in state ? state.reason : undefined].filter(
+      (text) => text !== undefined,
+    );
+    return {
+      modelName,
+      version: String(version),
+      instanceName: placement.instanceName,
+      state: reportedState(state),
+      ...("instance" in state ? { device: state.instance.device } : {}),
+      ...(note.length > 0 ? { note: note.join("; ") } : {}),
+      executionCount: this.#executionCount,
+      replacements: this.#replacements,
+    };
+  }
+
+  /** The first creation. Rejects with the error of the backend and then leaves nothing behind. */
+  async start(signal: AbortSignal): Promise<void> {
+    const instance = await this.#options.create(this.#options.placement, signal);
+    if (this.#ending.signal.aborted) await instance.dispose();
+    else this.#install(instance);
+  }
+
+  /** Only while idle. Never rejects. */
+  async execute(requests: readonly InstanceRequest[]): Promise<ExecutionResult> {
+    const state = this.#state;
+    if (state.kind !== "idle") return { kind: "lost", reason: "the instance is not there", culprit: false };
+    this.#state = { ...state, kind: "busy" };
+    this.#running = settled(state.instance, requests);
+    const result = await this.#running;
+    this.#running = undefined;
+    if (result.kind === "lost") {
+      this.#lose(result.reason);
+      return result;
+    }
+    this.#executionCount += 1;
+    this.#forgetSetbacks();
+    const lostAfterwards = this.#lostWhileBusy;
+    if (lostAfterwards !== undefined) this.#lose(lostAfterwards);
+    else this.#state = state;
+    return result;
+  }
+
+  /** A slot that was given up long enough ago tries once more. Returns whether it does. */
+  revive(): boolean {
+    const state = this.#state;
+    if (state.kind !== "failed") return false;
+    if (this.#options.clock.nowNs() - state.sinceNs < REPLACEMENT.reviveAfterNs) return false;
+    this.#attempts = REPLACEMENT.maxAttempts - 1;
+    this.#state = { kind: "replacing", reason: state.reason };
+    this.#replacing = this.#replace();
+    return true;
+  }
+
+  /** Waits for a running execution. */
+  async dispose(): Promise<void> {
+    this.#ending.abort();
+    this.#cancelTimer?.();
+    await this.#running;
+    await this.#replacing;
+    const state = this.#state;
+    this.#state = { kind: "disposed" };
+    if ("instance" in state) await state.instance.dispose();
+  }
+
+  #install(instance: ModelInstance): void {
+    const { clock } = this.#options;
+    this.#lostWhileBusy = undefined;
+    this.#state = { kind: "idle", instance, sinceNs: clock.nowNs() };
+    void instance.lost.then((reason) => {
+      if (!("instance" in this.#state) || this.#state.instance !== instance) return;
+      if (this.#state.kind === "busy") {
+        this.#lostWhileBusy = reason;
+        return;
+      }
+      if (clock.nowNs() - this.#state.sinceNs < REPLACEMENT.youngNs) this.#attempts += 1;
+      else this.#forgetSetbacks();
+      this.#lose(reason);
+    });
+    this.#options.onReady(this);
+  }
+
+  #lose(reason: string): void {
+    const state = this.#state;
+    if (!("instance" in state)) return;
+    this.#log("warning", `was lost: ${reason}`);
+    this.#setbacks += 1;
+    this.#state = { kind: "replacing", reason };
+    this.#disposeLost(state.instance);
+    this.#options.onDown(this);
+    this.#next();
+  }
+
+  /** What is left of a lost instance may still hold a worker. */
+  #disposeLost(instance: ModelInstance): void {
+    instance.dispose().catch((thrown: unknown) => {
+      this.#log("warning", `could not be disposed after its loss: ${InferenceError.from(thrown).message}`);
+    });
+  }
+
+  #forgetSetbacks(): void {
+    this.#setbacks = 0;
+    this.#attempts = 0;
+  }
+
+  #next(): void {
+    if (this.#state.kind !== "replacing" || this.#ending.signal.aborted) return;
+    const { clock } = this.#options;
+    const { reason } = this.#state;
+    if (this.#attempts >= REPLACEMENT.maxAttempts) {
+      this.#log("error", `was given up after ${this.#attempts} attempts: ${reason}`);
+      this.#state = { kind: "failed", reason, sinceNs: clock.nowNs() };
+      this.#options.onDown(this);
+      return;
+    }
+    const delayNs = replacementDelayNs(this.#setbacks);
+    const replace = (): void => {
+      this.#replacing = this.#replace();
+    };
+    if (delayNs === 0) replace();
+    else this.#cancelTimer = clock.after(delayNs, replace);
+  }
+
+  /** Never rejects. */
+  async #replace(): Promise<void> {
+    const { create, placement } = this.#options;
+    let instance: ModelInstance;
+    try {
+      instance = await create(placement, this.#ending.signal);
+    } catch (thrown) {
+      this.#attempts += 1;
+      this.#setbacks += 1;
+      if (this.#state.kind === "replacing") {
+        this.#state = { kind: "replacing", reason: InferenceError.from(thrown).message };
+      }
+      this.#next();
+      return;
+    }
+    if (this.#ending.signal.aborted) {
+      this.#disposeLost(instance);
+      return;
+    }
+    this.#replacements += 1;
+    this.#log("info", "was replaced");
+    this.#install(instance);
+  }
+
+  #log(level: "info" | "warning" | "error", text: string): void {
+    const { logger, modelName, version } = this.#options;
+    logger.log(level, `instance '${this.name}' of model '${modelName}' version ${version} ${text}`);
+  }
+}
+
+function reportedState(state: SlotState): InstanceReport["state"] {
+  switch (state.kind) {
+    case "idle":
+    case "busy":
+      return "ready";
+    case "empty":
+    case "replacing":
+      return "loading";
+    case "failed":
+    case "disposed":
+      return "lost";
+  }
+}
+
+/** An instance that breaks its promise to always resolve counts as lost. */
+async function settled(
+  instance: ModelInstance,
+  requests: readonly InstanceRequest[],
+): Promise<ExecutionResult> {
+  try {
+    return await instance.execute(requests);
+  } catch (thrown) {
+    const loss: LossResult = { kind: "lost", reason: InferenceError.from(thrown).message, culprit: true };
+    return loss;
+  }
+}

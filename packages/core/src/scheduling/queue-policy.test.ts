@@ -1,0 +1,184 @@
+import type { SchedulerFixture, SchedulerFixtureOptions } from "@naiad/testing";
+import { answerTexts, createSchedulerFixture, executedIds } from "@naiad/testing";
+import { describe, expect, it } from "vitest";
+
+const US = 1_000;
+const MS = 1_000_000;
+
+function config(options: {
+  readonly maxBatchSize?: number;
+  readonly batching?: string;
+  readonly dims?: string;
+  readonly inputs?: string;
+}): string {
+  const { maxBatchSize = 8, batching = "", dims = "1" } = options;
+  const inputs = options.inputs ?? `input { name: "X" data_type: TYPE_FP32 dims: [${dims}] }`;
+  return `
+    name: "m" backend: "fake" max_batch_size: ${maxBatchSize}
+    ${inputs}
+    output { name: "Y" data_type: TYPE_FP32 dims: [-1] }
+    dynamic_batching { ${batching} }`;
+}
+
+/** Executions take 10 ms unless a test says otherwise. */
+function start(
+  model: Parameters<typeof config>[0],
+  options: Partial<SchedulerFixtureOptions> = {},
+): Promise<SchedulerFixture> {
+  return createSchedulerFixture({ latencyNs: 10 * MS, ...options, config: config(model) });
+}
+
+describe("queue policy", () => {
+  const reject = "default_queue_policy { default_timeout_microseconds: 1000 allow_timeout_override: true }";
+
+  it("rejects an expired request at its moment although the instance is busy", async () => {
+    const fixture = await start({ batching: reject });
+    fixture.send();
+    const late = fixture.send();
+    await fixture.clock.advance(2 * MS);
+    expect(answerTexts([late])).toEqual(["UNAVAILABLE [request id: 2] Request timeout expired"]);
+    expect(late.answeredNs).toBe(1 * MS);
+    await fixture.clock.drain();
+    expect(executedIds(fixture)).toEqual(["1"]);
+    expect(fixture.statistics.details().failures.REJECTED).toBe(1);
+  });
+
+  it("does not interrupt an executing request", async () => {
+    const fixture = await start({ batching: reject });
+    const request = fixture.send();
+    await fixture.clock.drain();
+    expect(answerTexts([request])).toEqual(["response"]);
+    expect(request.answeredNs).toBe(10 * MS);
+  });
+
+  it("lets a request shorten its timeout, not lengthen it", async () => {
+    const fixture = await start({ batching: reject });
+    fixture.send();
+    const short = fixture.send({ timeoutUs: 300 });
+    const long = fixture.send({ timeoutUs: 3000 });
+    await fixture.clock.drain();
+    expect([short.answeredNs, long.answeredNs]).toEqual([300 * US, 1000 * US]);
+  });
+
+  it("ignores a request's timeout where the model has none", async () => {
+    const fixture = await start({ batching: "default_queue_policy { allow_timeout_override: true }" });
+    fixture.send();
+    const request = fixture.send({ timeoutUs: 300 });
+    await fixture.clock.drain();
+    expect(answerTexts([request])).toEqual(["response"]);
+  });
+
+  it("puts expired requests behind the others under the action DELAY", async () => {
+    const fixture = await start({
+      maxBatchSize: 1,
+      batching: "default_queue_policy { timeout_action: DELAY default_timeout_microseconds: 11000 }",
+    });
+    fixture.send();
+    fixture.sendMany(3);
+    await fixture.clock.advance(15 * MS);
+    fixture.send();
+    await fixture.clock.drain();
+    expect(executedIds(fixture)).toEqual(["1", "2", "5", "3", "4"]);
+  });
+
+  it("refuses at once what exceeds the queue size", async () => {
+    const fixture = await start({ batching: "default_queue_policy { max_queue_size: 2 }" });
+    fixture.send();
+    const queued = fixture.sendMany(2);
+    expect(() => fixture.send()).toThrow(
+      expect.objectContaining({ code: "UNAVAILABLE", message: "[request id: 4] Exceeds maximum queue size" }),
+    );
+    await fixture.clock.drain();
+    expect(answerTexts(queued)).toEqual(["response", "response"]);
+    expect(fixture.statistics.snapshot({ name: "m", version: "1" }).inference_stats.fail.count).toBe(0);
+  });
+
+  it("frees queue size by cancelling", async () => {
+    const fixture = await start({ batching: "default_queue_policy { max_queue_size: 1 }" });
+    fixture.send();
+    fixture.send().abort();
+    const request = fixture.send();
+    await fixture.clock.drain();
+    expect(answerTexts([request])).toEqual(["response"]);
+  });
+
+  it("serves higher levels first and unknown ones at the default level", async () => {
+    const fixture = await start({
+      maxBatchSize: 1,
+      batching: "priority_levels: 3 default_priority_level: 2",
+    });
+    fixture.send();
+    fixture.send({ priority: 3 });
+    fixture.send({ priority: 0 });
+    fixture.send({ priority: 9 });
+    fixture.send({ priority: 1 });
+    fixture.send({ priority: 2 });
+    await fixture.clock.drain();
+    expect(executedIds(fixture)).toEqual(["1", "5", "3", "4", "6", "2"]);
+  });
+
+  it("takes a higher level into a batch that waits for its delay", async () => {
+    const fixture = await start({
+      maxBatchSize: 2,
+      batching: "priority_levels: 2 default_priority_level: 2 max_queue_delay_microseconds: 1000",
+    });
+    fixture.send({ priority: 2 });
+    await fixture.clock.advance(500 * US);
+    fixture.send({ priority: 1 });
+    expect(executedIds(fixture)).toEqual(["2,1"]);
+    await fixture.clock.drain();
+  });
+
+  it("holds each level to its own policy", async () => {
+    const fixture = await start({
+      batching: `priority_levels: 2 default_priority_level: 1
+        priority_queue_policy { key: 2 value { default_timeout_microseconds: 500 max_queue_size: 1 } }`,
+    });
+    fixture.send();
+    const [first, second] = [fixture.send({ priority: 1 }), fixture.send({ priority: 2 })];
+    expect(() => fixture.send({ priority: 2 })).toThrow("Exceeds maximum queue size");
+    await fixture.clock.drain();
+    expect(answerTexts([first, second])).toEqual([
+      "response",
+      "UNAVAILABLE [request id: 3] Request timeout expired",
+    ]);
+  });
+});
+
+describe("preserve_ordering", () => {
+  it("answers in the order of arrival although a later execution ends first", async () => {
+    const order: string[] = [];
+    const fixture = await start(
+      { maxBatchSize: 1, batching: "preserve_ordering: true" },
+      {
+        instances: 2,
+        onExecute: ({ requestIds }) => ({
+          kind: "complete",
+          latencyNs: requestIds[0] === "1" ? 50 * MS : 10 * MS,
+        }),
+      },
+    );
+    for (const id of ["1", "2", "3"]) fixture.send({ onAnswer: () => order.push(id) });
+    await fixture.clock.drain();
+    expect(order).toEqual(["1", "2", "3"]);
+  });
+
+  it("does not wait for a cancelled request", async () => {
+    const fixture = await start(
+      { maxBatchSize: 1, batching: "preserve_ordering: true" },
+      {
+        instances: 2,
+        onExecute: ({ requestIds }) => ({
+          kind: "complete",
+          latencyNs: requestIds[0] === "1" ? 50 * MS : 10 * MS,
+        }),
+      },
+    );
+    const [first, second] = [fixture.send(), fixture.send()];
+    await fixture.clock.advance(20 * MS);
+    expect(second.outcomes).toEqual([]);
+    first.abort();
+    expect(answerTexts([second])).toEqual(["response"]);
+    await fixture.clock.drain();
+  });
+});

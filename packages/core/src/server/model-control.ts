@@ -1,0 +1,163 @@
+import type { RepositoryModelLoad, ServerOptions } from "@naiad/protocol";
+import { InferenceError } from "@naiad/protocol";
+import type { ModelLifecycle } from "../lifecycle/model-lifecycle.ts";
+import type { ModelLoader } from "../lifecycle/model-loader.ts";
+import type { Clock, Logger, RepositorySource } from "../ports.ts";
+import type { RepositorySnapshot } from "../repository/model-repository.ts";
+import { readRepositories, requireModel } from "../repository/model-repository.ts";
+import { sleep } from "../repository/sleep.ts";
+import { forEachLimited } from "./for-each-limited.ts";
+
+/** Which models are loaded when: Triton's control modes. */
+export interface ModelControl {
+  /** Loads what the mode says. Rejects with Triton's text when a model fails, after all were tried. */
+  loadInitial(signal: AbortSignal): Promise<void>;
+  /** In mode poll, looks after changes until `signal` fires; resolves then. Never rejects. */
+  watch(signal: AbortSignal): Promise<void>;
+  /** A client's wish; refused outside of mode explicit. It is carried out even if the client goes away meanwhile. */
+  load(request: RepositoryModelLoad): Promise<void>;
+  unload(modelName: string): Promise<void>;
+  /** The repositories as they are now. Rejects when none of them can be read. */
+  readRepositories(signal: AbortSignal): Promise<RepositorySnapshot>;
+}
+
+export interface ModelControlContext {
+  readonly options: ServerOptions;
+  readonly sources: readonly RepositorySource[];
+  readonly lifecycle: ModelLifecycle;
+  readonly loader: ModelLoader;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Triton's `--model-load-thread-count`. */
+const PARALLEL_LOADS = 4;
+const ALL_MODELS = "*";
+
+export function createModelControl(context: ModelControlContext): ModelControl {
+  const { options, sources, lifecycle, loader, clock, logger } = context;
+
+  async function loadInitial(signal: AbortSignal): Promise<void> {
+    refuseContradictions(options);
+    if (options.modelControlMode === "explicit" && options.loadModels.length === 0) return;
+    const snapshot = await readAndReport(signal);
+    const isAll = options.modelControlMode !== "explicit" || options.loadModels.includes(ALL_MODELS);
+    const names = isAll ? [...snapshot.models.keys(), ...snapshot.ambiguousNames] : options.loadModels;
+    const failed = isAll ? snapshot.failures.map(({ sourceId }) => sourceId) : [];
+    await forEachLimited(names, PARALLEL_LOADS, async (name) => {
+      if (!(await loadedFrom(snapshot, name))) failed.push(name);
+    });
+    signal.throwIfAborted();
+    if (failed.length > 0) {
+      throw new InferenceError("INTERNAL", `failed to load all models: ${failed.sort().join(", ")}`);
+    }
+  }
+
+  /** The lifecycle has logged why not. */
+  async function loadedFrom(snapshot: RepositorySnapshot, modelName: string): Promise<boolean> {
+    try {
+      await lifecycle.load(modelName, () =>
+        loader.poll({ modelName }, () => Promise.resolve(requireModel(snapshot, modelName))),
+      );
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async function readAndReport(signal: AbortSignal): Promise<RepositorySnapshot> {
+    const snapshot = await readRepositories(sources, signal);
+    for (const { sourceId, error } of snapshot.failures) {
+      logger.log("error", `model repository '${sourceId}' could not be read: ${error.message}`);
+    }
+    return snapshot;
+  }
+
+  async function watch(signal: AbortSignal): Promise<void> {
+    if (options.modelControlMode !== "poll") return;
+    const pauseNs = Math.max(options.repositoryPollSecs, 1) * 1e9;
+    for (;;) {
+      try {
+        await sleep(clock, pauseNs, signal);
+        await pollOnce(signal);
+      } catch (thrown) {
+        if (signal.aborted) return;
+        logger.log("error", `failed to poll model repositories: ${InferenceError.from(thrown).message}`);
+      }
+    }
+  }
+
+  async function pollOnce(signal: AbortSignal): Promise<void> {
+    const snapshot = await readAndReport(signal);
+    // What stands in an unreadable repository is unknown and not gone.
+    const isComplete = snapshot.failures.length === 0;
+    const gone = lifecycle.modelNames().filter((name) => isComplete && !snapshot.models.has(name));
+    await Promise.all(gone.map((name) => lifecycle.unload(name)));
+    await forEachLimited([...snapshot.models.keys()], PARALLEL_LOADS, async (name) => {
+      await loadedFrom(snapshot, name);
+    });
+  }
+
+  function requireExplicitMode(): void {
+    if (options.modelControlMode === "explicit") return;
+    throw new InferenceError(
+      "UNAVAILABLE",
+      "explicit model load / unload is not allowed if polling is enabled",
+    );
+  }
+
+  return {
+    loadInitial,
+    watch,
+    load: async (request) => {
+      requireExplicitMode();
+      refuseBadName(request.modelName);
+      await lifecycle.load(request.modelName, (signal) =>
+        loader.poll(request, async () =>
+          requireModel(await readRepositories(sources, signal), request.modelName),
+        ),
+      );
+    },
+    unload: async (modelName) => {
+      requireExplicitMode();
+      await lifecycle.unload(modelName);
+    },
+    readRepositories: async (signal) => {
+      const snapshot = await readAndReport(signal);
+      const [failure] = snapshot.failures;
+      if (failure !== undefined && snapshot.failures.length === sources.length) throw failure.error;
+      return snapshot;
+    },
+  };
+}
+
+function refuseContradictions({ modelControlMode, loadModels }: ServerOptions): void {
+  if (modelControlMode !== "explicit" && loadModels.length > 0) {
+    throw new InferenceError(
+      "INVALID_ARG",
+      "Error: Use of '--load-model' requires setting '--model-control-mode=explicit' as well.",
+    );
+  }
+  if (loadModels.includes(ALL_MODELS) && loadModels.length > 1) {
+    throw new InferenceError(
+      "INVALID_ARG",
+      `Wildcard model name '${ALL_MODELS}' must be the ONLY startup model if specified at all.`,
+    );
+  }
+}
+
+function refuseBadName(modelName: string): void {
+  const name = modelName.trim();
+  if (name === "") {
+    throw new InferenceError(
+      "INVALID_ARG",
+      "Model name cannot be empty. Please enter a valid name to deploy.",
+    );
+  }
+  if (name === ".." || name.includes("/")) {
+    throw new InferenceError(
+      "INVALID_ARG",
+      `invalid model name '${modelName}', model name must not contain path traversal characters`,
+    );
+  }
+}

@@ -1,0 +1,24 @@
+import { InferenceError } from "@naiad/protocol";
+
+const MAX_INT64 = 2n ** 63n - 1n;
+
+/**
+ * The version that a request names, `undefined` for the highest ready one (no text, or -1). INVALID_ARG for what Triton's
+ * conversion to an integer refuses. A number beyond 2^53 is nobody's version and stays so.
+ */
+export function parseModelVersion(text: string): number | undefined {
+  if (text === "") return undefined;
+  if (!/^[+-]?[0-9]+$/.test(text)) refuse(text, " (details: stol)");
+  const version = BigInt(text.replace("+", ""));
+  if (version > MAX_INT64 || version < -MAX_INT64) refuse(text, " (details: stol)");
+  if (version === -1n) return undefined;
+  if (version < 0n) refuse(text, "");
+  return Number(version);
+}
+
+function refuse(text: string, details: string): never {
+  throw new InferenceError(
+    "INVALID_ARG",
+    `failed to get model version from specified version string '${text}'${details}, version should be an integral value > 0`,
+  );
+}

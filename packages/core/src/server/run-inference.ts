@@ -1,0 +1,48 @@
+import type { InferenceRequest, InferenceResponse, Tensor } from "@naiad/protocol";
+import { classifyOutput, invariant } from "@naiad/protocol";
+import type { ServingVersion } from "../lifecycle/serving-version.ts";
+import type { Clock } from "../ports.ts";
+import { validateRequest } from "../request/inference-request.ts";
+import type { RequestOutcome } from "../scheduling/scheduler.ts";
+
+/**
+ * Validates the request, hands it to the version's scheduler and waits for its outcome, which is CANCELLED as soon as
+ * `signal` fires.
+ */
+export async function runInference(
+  serving: ServingVersion,
+  request: InferenceRequest,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<InferenceResponse> {
+  const { modelName, version, scheduler, signature } = serving;
+  const startNs = clock.nowNs();
+  const valid = validateRequest(request, { name: modelName, signature });
+  const outcome = await new Promise<RequestOutcome>((resolve) => {
+    scheduler.enqueue({ request: valid, signal, startNs, respond: resolve });
+  });
+  if (outcome.kind === "error") throw outcome.error;
+  return {
+    modelName,
+    modelVersion: String(version),
+    id: request.id,
+    parameters: outcome.parameters,
+    outputs: outcome.outputs.map((output) => classified(output, serving, request)),
+  };
+}
+
+/** The output itself, or its best classes where the request asks for them. */
+function classified(
+  output: Tensor,
+  { signature, labels }: ServingVersion,
+  { outputs }: InferenceRequest,
+): Tensor {
+  const classCount = outputs.find(({ name }) => name === output.name)?.classCount;
+  if (classCount === undefined) return output;
+  invariant(output.kind === "bytes", "an output that leaves the server lies in memory");
+  const outputLabels = labels.get(output.name);
+  return classifyOutput(output, {
+    classCount,
+    batching: signature.maxBatchSize > 0 ? "batched" : "single",
+    ...(outputLabels === undefined ? {} : { labels: outputLabels }),
+  });
+}

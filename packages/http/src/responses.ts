@@ -1,0 +1,44 @@
+import {
+  encodeJson,
+  type ExchangeResponse,
+  type HeaderList,
+  httpStatusOf,
+  InferenceError,
+  type JsonValue,
+} from "@naiad/protocol";
+
+export interface ResponseContent {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Uint8Array;
+  readonly headers?: HeaderList;
+}
+
+/** Every response names the type and the length of its content. */
+export function respond(content: ResponseContent): ExchangeResponse {
+  const { status, contentType, body, headers = [] } = content;
+  return {
+    status,
+    headers: [["content-type", contentType], ["content-length", String(body.length)], ...headers],
+    body,
+  };
+}
+
+export function emptyResponse(status: number): ExchangeResponse {
+  return respond({ status, contentType: "text/plain", body: new Uint8Array(0) });
+}
+
+export function jsonResponse(status: number, value: JsonValue): ExchangeResponse {
+  return respond({ status, contentType: "application/json", body: encodeJson(value) });
+}
+
+/** Triton's error body: the text and nothing else. */
+export function errorText(status: number, message: string): ExchangeResponse {
+  return jsonResponse(status, { error: message });
+}
+
+/** The answer to whatever went wrong, with the status of its code. */
+export function errorResponse(thrown: unknown): ExchangeResponse {
+  const error = InferenceError.from(thrown);
+  return errorText(httpStatusOf(error.code), error.message);
+}

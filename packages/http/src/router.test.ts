@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import { createRouter } from "./router.ts";
+
+const findRoute = createRouter();
+
+function summary(path: string): string | undefined {
+  const match = findRoute(path);
+  if (match === undefined) return undefined;
+  const { model, version, repository } = match.parameters;
+  return [match.operation, match.method, model, version, repository].join(" ").trimEnd();
+}
+
+describe("createRouter", () => {
+  it.each([
+    ["/v2", "serverMetadata GET"],
+    ["/v2/health/live", "serverLive GET"],
+    ["/v2/health/ready", "serverReady GET"],
+    ["/v2/models/stats", "modelStatistics GET"],
+    ["/v2/models/m", "modelMetadata GET m"],
+    ["/v2/models/m/versions/12", "modelMetadata GET m 12"],
+    ["/v2/models/m/ready", "modelReady GET m"],
+    ["/v2/models/m/versions/1/ready", "modelReady GET m 1"],
+    ["/v2/models/m/config", "modelConfig GET m"],
+    ["/v2/models/m/versions/1/config", "modelConfig GET m 1"],
+    ["/v2/models/m/stats", "modelStatistics GET m"],
+    ["/v2/models/m/versions/1/stats", "modelStatistics GET m 1"],
+    ["/v2/models/m/infer", "modelInfer POST m"],
+    ["/v2/models/m/versions/0/infer", "modelInfer POST m 0"],
+    // Only the metadata of a model with this name is out of reach.
+    ["/v2/models/stats/infer", "modelInfer POST stats"],
+    ["/v2/models/stats/stats", "modelStatistics GET stats"],
+    ["/v2/models/stats/versions/1", "modelMetadata GET stats 1"],
+    ["/v2/models/a%2Fb/infer", "modelInfer POST a%2Fb"],
+    ["/v2/models/infer/infer", "modelInfer POST infer"],
+    ["/v2/repository/index", "repositoryIndex POST"],
+    ["/v2/repository/r/index", "repositoryIndex POST   r"],
+    ["/v2/repository/models/m/load", "repositoryModelLoad POST m"],
+    ["/v2/repository/models/models/unload", "repositoryModelUnload POST models"],
+    ["/v2/repository/r/models/m/load", "repositoryModelLoad POST m  r"],
+    ["/v2/repository/models/models/m/unload", "repositoryModelUnload POST m  models"],
+  ])("%s is %s", (path, expected) => {
+    expect(summary(path)).toBe(expected);
+  });
+
+  it.each([
+    "",
+    "/",
+    "v2",
+    "/v1",
+    "/v2/",
+    "/v2/health",
+    "/v2/health/live/",
+    "/V2/health/live",
+    "/v2/models",
+    "/v2/models/",
+    "/v2/models//infer",
+    "/v2/models/m/",
+    "/v2/models/m/infer/",
+    "/v2/models/m/versions",
+    "/v2/models/m/versions/",
+    "/v2/models/m/versions/x",
+    "/v2/models/m/versions/-1",
+    "/v2/models/m/versions/1a/infer",
+    "/v2/models/m/versions//infer",
+    "/v2/models/m/predict",
+    "/v2/repository",
+    "/v2/repository//index",
+    "/v2/repository/models//load",
+    "/v2/repository/models/m",
+    "//v2",
+  ])("%j is nothing", (path) => {
+    expect(findRoute(path)).toBeUndefined();
+  });
+});

@@ -1,0 +1,132 @@
+import { asBoolean, asString, asUnsigned, isInteger, isUnsigned, membersOf, toDouble } from "./json-access.ts";
+import type { JsonNode } from "./json-reader.ts";
+import type { InferenceRequest, Parameters, ParameterValue, SequenceFlags } from "./messages.ts";
+import { InferenceError } from "./status.ts";
+import type { TensorTransfer } from "./tensor-transfers.ts";
+
+/** What the `parameters` object of an infer request says. */
+export interface InferParameters {
+  readonly custom: Parameters;
+  readonly sequence?: SequenceFlags;
+  readonly priority?: number;
+  readonly timeoutUs?: number;
+  /** How outputs go back that the request does not list. */
+  readonly defaultTransfer: TensorTransfer;
+}
+
+export const NO_PARAMETERS: InferParameters = { custom: {}, defaultTransfer: "json" };
+
+/** Names that mean something to the server and are no custom parameters. */
+const SPECIAL_PARAMETERS: ReadonlySet<string> = new Set([
+  "sequence_id",
+  "sequence_start",
+  "sequence_end",
+  "priority",
+  "timeout",
+  "binary_data_output",
+]);
+
+const MAX_SEQUENCE_ID_BYTES = 128;
+
+export function readInferParameters(node: JsonNode): InferParameters {
+  const custom: Record<string, ParameterValue> = {};
+  let sequenceId: string | bigint = 0n;
+  let start = false;
+  let end = false;
+  let priority = 0;
+  let timeoutUs = 0;
+  let defaultTransfer: TensorTransfer = "json";
+  for (const [name, value] of membersOf(node, "failed to get request params.")) {
+    const context = `Unable to parse '${name}'`;
+    if (name === "sequence_id") sequenceId = readSequenceId(value, context);
+    else if (name === "sequence_start") start = asBoolean(value, context);
+    else if (name === "sequence_end") end = asBoolean(value, context);
+    else if (name === "priority") priority = Number(asUnsigned(value, context));
+    else if (name === "timeout") timeoutUs = Number(asUnsigned(value, context));
+    else if (name === "binary_data_output") defaultTransfer = asBoolean(value, context) ? "binary" : "json";
+    else if (name.startsWith("triton_")) throw reservedParameter();
+    else defineParameter(custom, name, readCustomParameter(name, value));
+  }
+  const hasSequence = start || end || (sequenceId !== 0n && sequenceId !== "");
+  return {
+    custom,
+    defaultTransfer,
+    ...(hasSequence && { sequence: { id: sequenceId, start, end } }),
+    ...(priority !== 0 && { priority }),
+    ...(timeoutUs !== 0 && { timeoutUs }),
+  };
+}
+
+function readSequenceId(value: JsonNode, context: string): string | bigint {
+  if (isUnsigned(value)) return BigInt(value);
+  const text = asString(value, context);
+  if (new TextEncoder().encode(text).length > MAX_SEQUENCE_ID_BYTES) {
+    throw new InferenceError(
+      "INVALID_ARG",
+      `string correlation ID cannot be longer than ${String(MAX_SEQUENCE_ID_BYTES)} bytes`,
+    );
+  }
+  return text;
+}
+
+function reservedParameter(): InferenceError {
+  return new InferenceError(
+    "INVALID_ARG",
+    "parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.",
+  );
+}
+
+function readCustomParameter(name: string, value: JsonNode): ParameterValue {
+  const parameter = toParameter(value);
+  if (parameter !== undefined) return parameter;
+  throw new InferenceError(
+    "INVALID_ARG",
+    `parameter '${name}' has invalid type. It should be either 'int', 'bool', or 'string'.`,
+  );
+}
+
+function toParameter(value: JsonNode): ParameterValue | undefined {
+  if (typeof value === "string" || typeof value === "boolean") return value;
+  if (isInteger(value)) return BigInt(value);
+  return toDouble(value);
+}
+
+/** The `parameters` of a response. Throws INTERNAL for anything but strings, booleans and numbers. */
+export function readResponseParameters(node: JsonNode): Parameters {
+  const parameters: Record<string, ParameterValue> = {};
+  for (const [name, value] of membersOf(node, "Unable to parse 'parameters'")) {
+    defineParameter(parameters, name, readCustomParameter(name, value));
+  }
+  return parameters;
+}
+
+/** Unlike an assignment this makes `__proto__` a parameter like any other. */
+function defineParameter(target: Record<string, ParameterValue>, name: string, value: ParameterValue): void {
+  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/** The special parameters that a request carries in its own fields. */
+export function specialParameters(request: InferenceRequest): readonly (readonly [string, ParameterValue])[] {
+  const { sequence, priority = 0, timeoutUs = 0 } = request;
+  const parameters: (readonly [string, ParameterValue])[] = [];
+  if (sequence !== undefined) {
+    parameters.push(["sequence_id", sequence.id]);
+    parameters.push(["sequence_start", sequence.start], ["sequence_end", sequence.end]);
+  }
+  if (priority !== 0) parameters.push(["priority", BigInt(priority)]);
+  if (timeoutUs !== 0) parameters.push(["timeout", BigInt(timeoutUs)]);
+  return parameters;
+}
+
+/** For clients: throws INVALID_ARG when a custom parameter has a name that the server gives a meaning of its own. */
+export function checkCustomParameters(parameters: Parameters): void {
+  for (const name of Object.keys(parameters)) {
+    if (name.startsWith("triton_")) throw reservedParameter();
+    if (SPECIAL_PARAMETERS.has(name)) {
+      throw new InferenceError(
+        "INVALID_ARG",
+        `Parameter "${name}" is a reserved parameter and cannot be specified.`,
+      );
+    }
+  }
+}

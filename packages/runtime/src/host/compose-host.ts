@@ -1,0 +1,130 @@
+import { engineFiles, prepareOnnx } from "@naiad/backend-onnxruntime";
+import type { Capabilities, Clock, FileStore, Logger, RepositorySource } from "@naiad/core";
+import { createInferenceServer } from "@naiad/core";
+import { createHttpHandler } from "@naiad/http";
+import type { LockManagerLike } from "@naiad/link";
+import { whenDead } from "@naiad/link";
+import { encodeConfig } from "@naiad/model-config";
+import type { RepositoryLocation } from "@naiad/protocol";
+import type { HostStart } from "../contracts.ts";
+import { aliveLock, WIRE_VERSION } from "../contracts.ts";
+import { lockDownloads } from "../storage/lock-downloads.ts";
+import { SERVER_VERSION } from "../version.ts";
+import { decompress } from "./decompress.ts";
+import { createDigest } from "./digest.ts";
+import type { Subscribe } from "./event-stream.ts";
+import type { HostParts } from "./host.ts";
+import { createInstanceWorkers } from "./instance-workers.ts";
+import { createLogBook } from "./log-book.ts";
+import type { LogBook, LogLine } from "./log-book.ts";
+import { createSharedWasmModule } from "./shared-wasm-module.ts";
+import type { CompileModule } from "./shared-wasm-module.ts";
+import { createWorkerBackend } from "./worker-backend.ts";
+import type { WorkerSpawner } from "./worker-spawner.ts";
+
+/** Everything that a host needs from the place it runs in. */
+export interface HostPlatform {
+  readonly clock: Clock;
+  readonly locks: LockManagerLike;
+  readonly spawner: WorkerSpawner;
+  /** Absent without a secure context. */
+  readonly subtle: Pick<SubtleCrypto, "digest"> | undefined;
+  readonly hasJspi: boolean;
+  readonly compileModule: CompileModule;
+  readonly newId: () => string;
+  readonly writeLog: (line: LogLine) => void;
+  probe(): Promise<Capabilities>;
+  openStore(name: string, logger: Logger): Promise<FileStore>;
+  openSource(location: RepositoryLocation, store: FileStore, logger: Logger): RepositorySource;
+}
+
+/** Puts the whole server together. */
+export async function composeHost(start: HostStart, platform: HostPlatform): Promise<HostParts> {
+  const { options, assets } = start;
+  const { clock, locks, newId } = platform;
+  const logger = createLogBook({
+    epochMs: () => clock.epochMs(),
+    sink: platform.writeLog,
+    verboseLevel: options.logVerbose,
+  });
+  const [capabilities, store] = await Promise.all([
+    platform.probe(),
+    platform.openStore(start.storageName, logger),
+  ]);
+  const workers = createInstanceWorkers({
+    spawner: platform.spawner,
+    clock,
+    logger,
+    assets,
+    hasJspi: platform.hasJspi,
+    wasmModule: createSharedWasmModule({
+      url: assets.ort + engineFiles("wasm").wasm,
+      compile: platform.compileModule,
+      clock,
+      limitMs: options.limits.createMs,
+      logger,
+    }),
+    limits: options.limits,
+    newId,
+    whenDead: (workerId, signal) => whenDead(locks, aliveLock(workerId), signal),
+  });
+  const onnxruntime = createWorkerBackend({
+    name: "onnxruntime",
+    prepare: (model, prepareOptions) =>
+      prepareOnnx(model, { ...prepareOptions, defaultMaxBatchSize: options.defaultMaxBatchSize }),
+    workers,
+    limits: options.limits,
+    encodeConfig,
+    newId,
+  });
+  const server = createInferenceServer({
+    options,
+    sources: options.modelRepositories.map((location) => platform.openSource(location, store, logger)),
+    store,
+    digest: createDigest(platform.subtle),
+    backends: [onnxruntime],
+    capabilities,
+    clock,
+    logger,
+    downloadLock: lockDownloads(locks),
+    version: SERVER_VERSION,
+  });
+  return {
+    services: {
+      info: { hostId: start.hostId, wireVersion: WIRE_VERSION, options, capabilities },
+      operations: server,
+      instances: () => server.instances(),
+      subscribe: bothOf((listener) => server.subscribe(listener), logger),
+      handleExchange: createHttpHandler({
+        handlers: server,
+        maxInputSize: options.httpMaxInputSize,
+        decompress,
+      }),
+    },
+    start: (signal) => server.start(signal),
+    stop: async () => {
+      try {
+        await server.stop();
+      } finally {
+        workers.stop();
+      }
+    },
+  };
+}
+
+/** The server's events, and as log events the lines of the whole host, of which the server's own are only a part. */
+function bothOf(subscribe: Subscribe, log: LogBook): Subscribe {
+  return (listener) => {
+    const ends = [
+      subscribe((event) => {
+        if (event.kind !== "log") listener(event);
+      }),
+      log.subscribe((line) => {
+        listener({ kind: "log", ...line });
+      }),
+    ];
+    return () => {
+      for (const end of ends) end();
+    };
+  };
+}

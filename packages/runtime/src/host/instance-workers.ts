@@ -1,0 +1,162 @@
+import type { Clock, InstanceDevice, Logger } from "@naiad/core";
+import type { FaultHook } from "@naiad/link";
+import type { WatchdogLimits } from "@naiad/protocol";
+import { InferenceError } from "@naiad/protocol";
+import type { AssetUrls } from "../contracts.ts";
+import { WIRE_VERSION } from "../contracts.ts";
+import { InstanceWorker } from "./instance-worker.ts";
+import type { CreateResult, InstanceOrder, RemoteInstance } from "./remote-instance.ts";
+import type { WorkerSpawner } from "./worker-spawner.ts";
+
+export interface InstanceWorkersOptions {
+  readonly spawner: WorkerSpawner;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly assets: AssetUrls;
+  /** `'Suspending' in WebAssembly`: the smaller of the two GPU builds needs it. */
+  readonly hasJspi: boolean;
+  /** The CPU build's module where it can be shared. */
+  readonly wasmModule: () => Promise<WebAssembly.Module | undefined>;
+  /** The server's own limits: for the start of a worker. */
+  readonly limits: WatchdogLimits;
+  /** A fresh id, unlike any other of this origin. */
+  readonly newId: () => string;
+  readonly whenDead: (workerId: string, signal: AbortSignal) => Promise<void>;
+  readonly releasedBytesLimit?: number;
+  readonly lingerMs?: number;
+  readonly fault?: FaultHook;
+}
+
+export interface Placed {
+  /** Instances with equal keys share a worker. */
+  readonly workerKey: string;
+  readonly device: InstanceDevice;
+}
+
+/** The host's instance workers, by key. */
+export interface InstanceWorkers {
+  /**
+   * Makes an instance in the worker of its key, which is started where there is none. Rejects with the worker's error,
+   * with CANCELLED after an abort, and with UNAVAILABLE where no worker could be started or the worker died of it.
+   */
+  create(placed: Placed, order: InstanceOrder, signal: AbortSignal): Promise<RemoteInstance>;
+  /** Ends every worker; whatever still runs is lost. */
+  stop(): void;
+}
+
+const MAX_ATTEMPTS = 3;
+const GIB = 1024 ** 3;
+
+interface Slot {
+  /** Never rejects. */
+  readonly worker: Promise<InstanceWorker>;
+}
+
+/** How a worker starts: the plain way does without what some platforms cannot do. */
+type StartStyle = "full" | "plain";
+
+export function createInstanceWorkers(options: InstanceWorkersOptions): InstanceWorkers {
+  const slots = new Map<string, Slot>();
+  let stopped = false;
+
+  async function start(
+    { workerKey, device }: Placed,
+    style: StartStyle,
+    onEnd: () => void,
+  ): Promise<InstanceWorker> {
+    const isCpu = device.kind === "cpu";
+    const wasmModule = isCpu && style === "full" ? await options.wasmModule() : undefined;
+    const workerId = options.newId();
+    const worker = new InstanceWorker({
+      label: workerKey,
+      device: device.kind,
+      spawned: options.spawner.spawn(scriptFor(device, options), `naiad ${workerKey}`),
+      start: {
+        wireVersion: WIRE_VERSION,
+        workerId,
+        ortUrl: options.assets.ort,
+        threads: isCpu && style === "full" ? device.threads : 1,
+        ...(wasmModule !== undefined && { wasmModule }),
+      },
+      limits: options.limits,
+      clock: options.clock,
+      logger: options.logger,
+      releasedBytesLimit: options.releasedBytesLimit ?? GIB,
+      lingerMs: options.lingerMs ?? 60_000,
+      whenDead: options.whenDead,
+      onEnd,
+      ...(options.fault && { fault: options.fault }),
+    });
+    if (stopped) worker.terminate(STOPPED);
+    return worker;
+  }
+
+  function workerFor(placed: Placed, style: StartStyle): Promise<InstanceWorker> {
+    const { workerKey } = placed;
+    const present = slots.get(workerKey);
+    if (present !== undefined) return present.worker;
+    const slot: Slot = {
+      worker: start(placed, style, () => {
+        if (slots.get(workerKey) === slot) slots.delete(workerKey);
+      }),
+    };
+    slots.set(workerKey, slot);
+    return slot.worker;
+  }
+
+  async function attempt(
+    placed: Placed,
+    order: InstanceOrder,
+    style: StartStyle,
+    signal: AbortSignal,
+  ): Promise<CreateResult> {
+    const worker = await workerFor(placed, style);
+    return worker.create(order, signal);
+  }
+
+  return {
+    async create(placed, order, signal) {
+      let style: StartStyle = "full";
+      for (let count = 1; ; count += 1) {
+        if (stopped) throw new InferenceError("UNAVAILABLE", STOPPED);
+        const result = await attempt(placed, order, style, signal);
+        const mayTryAgain = count < MAX_ATTEMPTS && !stopped;
+        switch (result.kind) {
+          case "created":
+            return result.instance;
+          case "failed":
+            throw result.error;
+          case "start-failed":
+            if (!mayTryAgain || style === "plain") throw result.error;
+            style = "plain";
+            break;
+          case "lost":
+            // Its worker died of another's doing, which is no fault of this one.
+            if (!mayTryAgain || result.culprit) throw new InferenceError("UNAVAILABLE", result.reason);
+            break;
+        }
+        options.logger.log("warning", retryText(result));
+      }
+    },
+    stop() {
+      stopped = true;
+      for (const slot of slots.values()) {
+        void slot.worker.then((worker) => {
+          worker.terminate(STOPPED);
+        });
+      }
+    },
+  };
+}
+
+const STOPPED = "the server is stopping";
+
+function retryText(result: Extract<CreateResult, { kind: "start-failed" | "lost" }>): string {
+  const reason = result.kind === "lost" ? result.reason : result.error.message;
+  return `${reason}; another worker is started`;
+}
+
+function scriptFor(device: InstanceDevice, { assets, hasJspi }: InstanceWorkersOptions): string {
+  if (device.kind === "cpu") return assets.instanceWasm;
+  return hasJspi ? assets.instanceJspi : assets.instanceAsyncify;
+}

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import { createLogBook } from "./log-book.ts";
+import type { LogLine } from "./log-book.ts";
+
+function book(options: { readonly verboseLevel?: number; readonly capacity?: number } = {}) {
+  const written: LogLine[] = [];
+  const log = createLogBook({
+    epochMs: () => 5,
+    sink: (line) => written.push(line),
+    verboseLevel: 0,
+    ...options,
+  });
+  return { log, written };
+}
+
+describe("createLogBook", () => {
+  it("writes, remembers and tells each line", () => {
+    const { log, written } = book();
+    const heard: LogLine[] = [];
+    const stop = log.subscribe((line) => heard.push(line));
+    log.log("warning", "a");
+    stop();
+    log.log("error", "b");
+    const [a, b] = [
+      { level: "warning", message: "a", epochMs: 5 },
+      { level: "error", message: "b", epochMs: 5 },
+    ];
+    expect(written).toEqual([a, b]);
+    expect(log.recent()).toEqual([a, b]);
+    expect(heard).toEqual([a]);
+  });
+
+  it("forgets the oldest", () => {
+    const { log } = book({ capacity: 2 });
+    for (const message of ["a", "b", "c"]) log.log("info", message);
+    expect(log.recent().map(({ message }) => message)).toEqual(["b", "c"]);
+  });
+
+  it.each([
+    [0, []],
+    [1, ["detail"]],
+  ])("at verbose level %d keeps the verbose lines %o", (verboseLevel, expected) => {
+    const { log, written } = book({ verboseLevel });
+    log.log("verbose", "detail");
+    expect(written.map(({ message }) => message)).toEqual(expected);
+  });
+});

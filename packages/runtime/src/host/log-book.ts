@@ -1,0 +1,68 @@
+import type { Logger, LogLevel } from "@naiad/core";
+
+export interface LogLine {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly epochMs: number;
+}
+
+/** A logger that remembers its last lines and tells whoever listens. */
+export interface LogBook extends Logger {
+  /** The last lines, oldest first. */
+  recent(): readonly LogLine[];
+  /** Calls `listener` for every line from now on. Returns the end of it. */
+  subscribe(listener: (line: LogLine) => void): () => void;
+}
+
+export interface LogBookOptions {
+  readonly epochMs: () => number;
+  /** Where lines go besides the book, for example the console. */
+  readonly sink: (line: LogLine) => void;
+  /** Lines of level `verbose` are dropped at 0 (tritonserver's `--log-verbose`). */
+  readonly verboseLevel: number;
+  readonly capacity?: number;
+}
+
+export function createLogBook(options: LogBookOptions): LogBook {
+  const capacity = options.capacity ?? 500;
+  const lines: LogLine[] = [];
+  const listeners = new Set<(line: LogLine) => void>();
+  return {
+    log(level, message) {
+      if (level === "verbose" && options.verboseLevel < 1) return;
+      const line: LogLine = { level, message, epochMs: options.epochMs() };
+      lines.push(line);
+      if (lines.length > capacity) lines.shift();
+      options.sink(line);
+      for (const listener of listeners) listener(line);
+    },
+    recent: () => [...lines],
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+      };
+    },
+  };
+}
+
+/* eslint-disable no-console -- the developer console is where the lines of a server in a browser go */
+/** Writes lines to the developer console, each under its own level. */
+export function consoleSink(line: LogLine): void {
+  const text = `[naiad] ${line.message}`;
+  switch (line.level) {
+    case "verbose":
+      console.debug(text);
+      return;
+    case "info":
+      console.info(text);
+      return;
+    case "warning":
+      console.warn(text);
+      return;
+    case "error":
+      console.error(text);
+      return;
+  }
+}
+/* eslint-enable no-console */

@@ -1,0 +1,23 @@
+import { holdAlive, whenDead } from "@naiad/link";
+import { memoryLocks } from "@naiad/testing";
+import { describe, expect, it } from "vitest";
+import { platformLocks } from "./platform-locks.ts";
+
+describe("platformLocks", () => {
+  it("gives the platform's own", () => {
+    const locks = memoryLocks();
+    expect(platformLocks({ locks })).toBe(locks);
+  });
+
+  it("without any lets everybody live and nobody be dead", async () => {
+    const locks = platformLocks({});
+    const letGo = await holdAlive(locks, "a");
+    letGo();
+    const abort = new AbortController();
+    const dead = whenDead(locks, "a", abort.signal);
+    expect(await Promise.race([dead, Promise.resolve("alive")])).toBe("alive");
+    abort.abort();
+    await expect(dead).rejects.toMatchObject({ code: "CANCELLED" });
+    expect(await locks.query()).toEqual({ held: [] });
+  });
+});

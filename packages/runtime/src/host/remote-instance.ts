@@ -1,0 +1,26 @@
+import type { ExecutionResult, InstanceRequest, LossResult } from "@naiad/core";
+import type { DeviceReport, InferenceError, WatchdogLimits } from "@naiad/protocol";
+import type { InstanceCreate } from "../contracts.ts";
+
+export interface InstanceOrder {
+  readonly instanceId: string;
+  readonly limits: WatchdogLimits;
+  /** Made anew for each attempt, because its buffers change hands. */
+  message(): Promise<{ readonly input: InstanceCreate; readonly transfer: readonly Transferable[] }>;
+}
+
+export type CreateResult =
+  | { readonly kind: "created"; readonly instance: RemoteInstance }
+  /** The instance could not be made; the worker itself is sound. */
+  | { readonly kind: "failed"; readonly error: InferenceError }
+  /** The worker could not start and has been ended; one that starts differently may do better. */
+  | { readonly kind: "start-failed"; readonly error: InferenceError }
+  | LossResult;
+
+/** A model instance in a worker. Same promises as core's `ModelInstance`, except that `transfer` gives buffers away. */
+export interface RemoteInstance {
+  readonly device: DeviceReport;
+  execute(requests: readonly InstanceRequest[], transfer: readonly Transferable[]): Promise<ExecutionResult>;
+  readonly lost: Promise<string>;
+  dispose(): Promise<void>;
+}

@@ -1,0 +1,122 @@
+import type { InstanceSpec, ModelFiles } from "@naiad/core";
+import { decodeConfig, encodeConfig, parseConfigText } from "@naiad/model-config";
+import { describe, expect, it } from "vitest";
+import type { InstanceWorkers, Placed } from "./instance-workers.ts";
+import type { InstanceOrder, RemoteInstance } from "./remote-instance.ts";
+import { createWorkerBackend } from "./worker-backend.ts";
+
+const PATHS = ["config.pbtxt", "labels.txt", "1/model.onnx", "2/model.onnx", "2/weights/a.bin"];
+
+function modelFiles(location: ModelFiles["location"]): ModelFiles {
+  return {
+    entries: PATHS.map((path) => ({ path, size: path.length, sha256: "", chunks: [] })),
+    location,
+    read: (path) => Promise.resolve(new TextEncoder().encode(path)),
+  };
+}
+
+function spec(location: ModelFiles["location"]): InstanceSpec {
+  const text =
+    'name: "m" backend: "onnxruntime" parameters { key: "watchdog_run_ms" value { string_value: "9" } }';
+  return {
+    model: {
+      modelName: "m",
+      version: 2,
+      config: parseConfigText(text, { fileName: "config.pbtxt" }),
+      files: modelFiles(location),
+    },
+    placement: { instanceName: "m_0_0", device: { kind: "cpu", threads: 2 }, workerKey: "cpu:m_0_0" },
+  };
+}
+
+function setUp() {
+  const asked: { readonly placed: Placed; readonly order: InstanceOrder }[] = [];
+  const executed: { readonly bytes: number[]; readonly transferred: number }[] = [];
+  const remote: RemoteInstance = {
+    device: { executionProvider: "wasm", build: "wasm", threads: 2 },
+    lost: new Promise(() => undefined),
+    dispose: () => Promise.resolve(),
+    execute: (requests, transfer) => {
+      const inputs = structuredClone(requests, { transfer: [...transfer] }).flatMap(
+        (request) => request.inputs,
+      );
+      executed.push({
+        bytes: inputs.flatMap((tensor) => (tensor.kind === "bytes" ? [...tensor.bytes] : [])),
+        transferred: transfer.length,
+      });
+      return Promise.resolve({ kind: "lost", reason: "scripted", culprit: true });
+    },
+  };
+  const workers: InstanceWorkers = {
+    create: (placed, order) => {
+      asked.push({ placed, order });
+      return Promise.resolve(remote);
+    },
+    stop: () => undefined,
+  };
+  const backend = createWorkerBackend({
+    name: "onnxruntime",
+    prepare: (model) => Promise.resolve(model.config),
+    workers,
+    limits: { createMs: 1, firstRunMs: 2, runMs: 3 },
+    encodeConfig,
+    newId: () => "id-1",
+  });
+  return { backend, asked, executed };
+}
+
+const live = new AbortController().signal;
+
+describe("createWorkerBackend", () => {
+  it("tells the worker where it finds the files", async () => {
+    const { backend, asked } = setUp();
+    const location = { kind: "indexeddb", name: "db" } as const;
+    await backend.createInstance(spec(location), live);
+    expect(asked[0]?.placed).toMatchObject({ workerKey: "cpu:m_0_0", device: { kind: "cpu", threads: 2 } });
+    expect(asked[0]?.order.limits).toEqual({ createMs: 1, firstRunMs: 2, runMs: 9 });
+    const message = await asked[0]?.order.message();
+    expect(message?.input).toMatchObject({
+      instanceId: "id-1",
+      modelName: "m",
+      version: 2,
+      instanceName: "m_0_0",
+      backend: "onnxruntime",
+      location,
+    });
+    expect(message?.input).not.toHaveProperty("bytes");
+    expect(message?.transfer).toEqual([]);
+    expect(message && decodeConfig(message.input.config).name).toBe("m");
+  });
+
+  it("posts the content of files in memory, for each attempt anew, without other versions", async () => {
+    const { backend, asked } = setUp();
+    await backend.createInstance(spec({ kind: "memory" }), live);
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      const message = await asked[0]?.order.message();
+      const arrived = structuredClone(message?.input, { transfer: [...(message?.transfer ?? [])] });
+      const texts = Object.values(arrived?.bytes ?? {}).map((bytes) => new TextDecoder().decode(bytes));
+      expect(texts).toEqual(["config.pbtxt", "labels.txt", "2/model.onnx", "2/weights/a.bin"]);
+    }
+  });
+
+  it("posts copies of the inputs and leaves the originals for a retry", async () => {
+    const { backend, executed } = setUp();
+    const instance = await backend.createInstance(spec({ kind: "memory" }), live);
+    const body = Uint8Array.of(0, 1, 2, 3);
+    const input = {
+      kind: "bytes",
+      name: "x",
+      datatype: "UINT8",
+      shape: [2],
+      bytes: body.subarray(1, 3),
+    } as const;
+    const request = { id: "", inputs: [input], outputs: ["y"], batchSize: 0, parameters: {} };
+    await instance.execute([request]);
+    await instance.execute([request]);
+    expect(executed).toEqual([
+      { bytes: [1, 2], transferred: 1 },
+      { bytes: [1, 2], transferred: 1 },
+    ]);
+    expect([...input.bytes]).toEqual([1, 2]);
+  });
+});

@@ -1,0 +1,119 @@
+import type { WatchdogLimits } from "@naiad/protocol";
+import type { InstanceHostContract } from "../contracts.ts";
+
+/**
+ * What a worker owes its host, as pure state. The clock of an operation starts when the worker reports that it began,
+ * since many calls may stand in line there. While calls wait and nothing runs, the worker has the time of the call at
+ * the head to begin: one whose event loop has stopped reports nothing at all.
+ */
+export interface WorkerWatch {
+  /** Calls without an answer, oldest first. */
+  readonly owed: readonly OwedCall[];
+  readonly running?: RunningOperation;
+  /** When the worker last began or finished something, or got its first call. */
+  readonly sinceNs: number;
+}
+
+export interface OwedCall {
+  readonly instanceId: string;
+  readonly kind: "start" | "create" | "execute" | "release";
+  readonly limits: WatchdogLimits;
+}
+
+export type WorkerOperation = InstanceHostContract["notes"]["operation"]["operation"];
+
+interface RunningOperation {
+  readonly instanceId: string;
+  readonly operation: WorkerOperation;
+  readonly limits: WatchdogLimits;
+}
+
+export type WatchEvent =
+  | { readonly kind: "posted"; readonly call: OwedCall }
+  | { readonly kind: "began"; readonly instanceId: string; readonly operation: WorkerOperation }
+  | { readonly kind: "answered"; readonly call: OwedCall }
+  /** The host itself stood still (a suspended machine, a frozen tab), and the worker with it. */
+  | { readonly kind: "suspended"; readonly ns: number };
+
+export const IDLE_WATCH: WorkerWatch = { owed: [], sinceNs: 0 };
+
+export function watch(state: WorkerWatch, event: WatchEvent, nowNs: number): WorkerWatch {
+  switch (event.kind) {
+    case "posted": {
+      const wasIdle = state.owed.length === 0 && state.running === undefined;
+      return { ...state, owed: [...state.owed, event.call], sinceNs: wasIdle ? nowNs : state.sinceNs };
+    }
+    case "began": {
+      const call = state.owed.find(({ instanceId }) => instanceId === event.instanceId);
+      // Nobody waits for it any more, so nobody could be told.
+      if (call === undefined) return state;
+      const { instanceId, operation } = event;
+      return { owed: state.owed, running: { instanceId, operation, limits: call.limits }, sinceNs: nowNs };
+    }
+    case "answered": {
+      const { call } = event;
+      // A release is the last thing of an instance: what was owed before it has been done or given up.
+      const owed = state.owed.filter((other) =>
+        call.kind === "release" ? other.instanceId !== call.instanceId : other !== call,
+      );
+      if (state.running === undefined) return { owed, sinceNs: nowNs };
+      if (state.running.instanceId !== call.instanceId) return { ...state, owed };
+      return { owed, sinceNs: nowNs };
+    }
+    case "suspended":
+      return { ...state, sinceNs: Math.min(nowNs, state.sinceNs + event.ns) };
+  }
+}
+
+/** Until when the worker must show progress, and what it failed at if it does not. */
+export interface WatchDeadline {
+  readonly atNs: number;
+  readonly reason: string;
+  /** The instance whose operation was running; absent when none is known to have begun. */
+  readonly culprit?: string;
+}
+
+/** `undefined` while nothing is owed or its time is unlimited. */
+export function watchDeadline(state: WorkerWatch): WatchDeadline | undefined {
+  const { running, sinceNs } = state;
+  if (running !== undefined) {
+    const limitMs = operationLimitMs(running.operation, running.limits);
+    if (limitMs <= 0) return undefined;
+    return {
+      atNs: sinceNs + limitMs * 1e6,
+      reason: `${OPERATION_TEXT[running.operation]} did not end within ${limitMs} ms`,
+      culprit: running.instanceId,
+    };
+  }
+  const [head] = state.owed;
+  if (head === undefined) return undefined;
+  const limitMs = callLimitMs(head);
+  if (limitMs <= 0) return undefined;
+  const reason = head.kind === "start" ? "it did not start" : "it did not begin what it was asked for";
+  return { atNs: sinceNs + limitMs * 1e6, reason: `${reason} within ${limitMs} ms` };
+}
+
+const OPERATION_TEXT: Readonly<Record<WorkerOperation, string>> = {
+  create: "loading a model",
+  "first-run": "the first execution of a model",
+  run: "an execution",
+  release: "unloading a model",
+};
+
+function operationLimitMs(operation: WorkerOperation, limits: WatchdogLimits): number {
+  switch (operation) {
+    case "create":
+    case "release":
+      return limits.createMs;
+    case "first-run":
+      return limits.firstRunMs;
+    case "run":
+      return limits.runMs;
+  }
+}
+
+function callLimitMs({ kind, limits }: OwedCall): number {
+  if (kind !== "execute") return limits.createMs;
+  // Which of the two it is to be, only the worker knows. No limit on one is none on the wait.
+  return Math.min(limits.firstRunMs, limits.runMs) <= 0 ? 0 : Math.max(limits.firstRunMs, limits.runMs);
+}

@@ -1,0 +1,34 @@
+import type { GpuContext } from "@naiad/backend-onnxruntime";
+import { requestGpu } from "@naiad/backend-onnxruntime";
+
+/** The worker's devices, one per adapter: its models share them, so that tensors can go from one to the next. */
+export interface GpuDevices {
+  /** Rejects with UNSUPPORTED where there is no such adapter; the next call asks again. */
+  get(adapterIndex: number): Promise<GpuContext>;
+}
+
+/** `onLost` is called once for each device that is lost: its sessions are of no more use, and a new one needs a new worker. */
+export function createGpuDevices(gpu: GPU | undefined, onLost: (reason: string) => void): GpuDevices {
+  const devices = new Map<number, Promise<GpuContext>>();
+
+  async function request(adapterIndex: number): Promise<GpuContext> {
+    try {
+      const context = await requestGpu(gpu, adapterIndex);
+      void context.lost.then(onLost);
+      return context;
+    } catch (thrown) {
+      devices.delete(adapterIndex);
+      throw thrown;
+    }
+  }
+
+  return {
+    get(adapterIndex) {
+      const present = devices.get(adapterIndex);
+      if (present !== undefined) return present;
+      const requested = request(adapterIndex);
+      devices.set(adapterIndex, requested);
+      return requested;
+    },
+  };
+}

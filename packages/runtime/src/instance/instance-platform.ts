@@ -1,0 +1,17 @@
+import type { FileStore, StoreLocation } from "@naiad/core";
+import type { LockManagerLike } from "@naiad/link";
+import { platformLocks } from "../host/platform-locks.ts";
+import { openStoreAt } from "../storage/open-file-store.ts";
+
+/** What an instance worker needs from the place it runs in. */
+export interface InstancePlatform {
+  readonly locks: LockManagerLike;
+  readonly gpu: GPU | undefined;
+  /** `undefined` where the content of files is posted instead. */
+  openStore(location: StoreLocation): FileStore | undefined;
+}
+
+export function browserPlatform(scope: { readonly navigator: Partial<WorkerNavigator> }): InstancePlatform {
+  const { locks, gpu } = scope.navigator;
+  return { locks: platformLocks(locks === undefined ? {} : { locks }), gpu, openStore: openStoreAt };
+}

@@ -1,0 +1,166 @@
+import type { Clock } from "@naiad/core";
+import type { FaultHook, LockManagerLike } from "@naiad/link";
+import { holdAlive, whenDead } from "@naiad/link";
+import { InferenceError } from "@naiad/protocol";
+import type { FindHost, HereIsHost, Pong, WhoIsHost } from "../contracts.ts";
+import { aliveLock, WIRE_VERSION } from "../contracts.ts";
+import { createBrowserClock } from "../host/browser-clock.ts";
+import { platformLocks } from "../host/platform-locks.ts";
+import { randomId } from "../random-id.ts";
+import { bodyHash } from "./body-hash.ts";
+import { watchClient } from "./client-watch.ts";
+import { forward } from "./forward.ts";
+import type { GatewayClient, GatewayFetchEvent, GatewayMessageEvent, GatewayScope } from "./gateway-scope.ts";
+import { createHostLink } from "./host-link.ts";
+import type { HostLink } from "./host-link.ts";
+import type { SearchPatience } from "./host-search.ts";
+import { DEFAULT_PATIENCE } from "./host-search.ts";
+import { readPageMessage } from "./messages.ts";
+import type { PageMessage } from "./messages.ts";
+import { errorResponse, responseOf } from "./responses.ts";
+import { shouldIntercept } from "./should-intercept.ts";
+
+export interface GatewayOptions {
+  /** Path under which /v2 appears, with slashes at both ends. Default: the scope of the service worker. */
+  readonly base?: string;
+  /**
+   * `immediate` (default): a new script takes over as soon as the browser lets it, which is when the old one has no
+   * request pending, and controls every page at once. `app`: install and activate are the application's own business.
+   */
+  readonly lifecycle?: "immediate" | "app";
+  /** How long requests wait for a host. */
+  readonly patience?: Partial<SearchPatience>;
+  /** What the gateway runs on; only tests give their own. */
+  readonly platform?: GatewayPlatform;
+}
+
+export interface GatewayPlatform {
+  readonly clock: Clock;
+  readonly locks: LockManagerLike;
+  readonly gatewayId: string;
+  readonly fault?: FaultHook;
+}
+
+/**
+ * Makes a service worker answer `<base>v2/...` from the host of this origin; all other requests are left alone. To be
+ * called once, while the service worker's script runs for the first time: listeners added later miss events.
+ */
+export function installGateway(scope: GatewayScope, options: GatewayOptions = {}): void {
+  const platform = options.platform ?? browserPlatform();
+  const { clock, locks, gatewayId, fault } = platform;
+  const base = options.base ?? new URL(scope.registration.scope).pathname;
+  const place = { origin: scope.location.origin, base };
+  const link = createHostLink({
+    base,
+    gatewayId,
+    clock,
+    patience: { ...DEFAULT_PATIENCE, ...options.patience },
+    askPages: (question) => postToPages(scope, question),
+    holdAlive: () => holdAlive(locks, aliveLock(gatewayId)),
+    whenDead: (hostId, signal) => whenDead(locks, aliveLock(hostId), signal),
+    ...(fault && { fault }),
+  });
+
+  scope.addEventListener("fetch", (event) => {
+    const interception = shouldIntercept(event.request, place);
+    if (interception.kind === "forward") {
+      event.respondWith(answer(event, interception.rawTarget, scope, link, platform));
+    }
+  });
+
+  scope.addEventListener("message", (event) => {
+    const message = readPageMessage(event.data);
+    if (message !== undefined) hear(message, event);
+  });
+
+  if (options.lifecycle !== "app") {
+    scope.addEventListener("install", (event) => {
+      event.waitUntil(scope.skipWaiting());
+    });
+    scope.addEventListener("activate", (event) => {
+      event.waitUntil(scope.clients.claim());
+    });
+  }
+
+  function hear(message: PageMessage, event: GatewayMessageEvent): void {
+    const [port] = event.ports;
+    if (message.naiad === "ping") {
+      const pong: Pong = { naiad: "pong", wireVersion: WIRE_VERSION, base, gatewayId };
+      const target = port ?? (isClient(event.source) ? event.source : undefined);
+      target?.postMessage(pong, []);
+      return;
+    }
+    if (message.base !== base) {
+      port?.close();
+      return;
+    }
+    switch (message.naiad) {
+      case "host-is-coming":
+        link.hostIsComing();
+        return;
+      case "find-host":
+        if (isClient(event.source))
+          event.waitUntil(postToPages(scope, questionFor(message, event.source.id)));
+        return;
+      case "here-is-host":
+        if (port === undefined) return;
+        if (message.kind === "gateway") link.hereIsHost(message, port);
+        else event.waitUntil(passOn(scope, message, port));
+        return;
+    }
+  }
+}
+
+function browserPlatform(): GatewayPlatform {
+  return { clock: createBrowserClock(), locks: platformLocks(navigator), gatewayId: randomId() };
+}
+
+/** Never rejects: every failure is an answer too. */
+async function answer(
+  event: GatewayFetchEvent,
+  rawTarget: string,
+  scope: GatewayScope,
+  link: HostLink,
+  { clock, fault }: GatewayPlatform,
+): Promise<Response> {
+  const { request, clientId } = event;
+  const gone = watchClient(scope.clients, clientId, clock, request.signal);
+  try {
+    const body = await request.arrayBuffer();
+    const exchange = {
+      method: request.method,
+      rawTarget,
+      headers: [...request.headers],
+      body,
+      clientId,
+      bodyHash: bodyHash(body),
+    };
+    const { answer: found, connection } = await forward(exchange, link, gone.signal, fault);
+    await fault?.("gateway.before-respond", rawTarget);
+    return responseOf(found, connection.channel);
+  } catch (thrown) {
+    return errorResponse(InferenceError.from(thrown));
+  } finally {
+    gone.stop();
+  }
+}
+
+async function postToPages(scope: GatewayScope, question: WhoIsHost): Promise<void> {
+  const pages = await scope.clients.matchAll({ type: "window", includeUncontrolled: true });
+  for (const page of pages) if (page.id !== question.clientId) page.postMessage(question, []);
+}
+
+function questionFor({ wireVersion, base, peerId }: FindHost, clientId: string): WhoIsHost {
+  return { naiad: "who-is-host", wireVersion, base, kind: "client", peerId, clientId };
+}
+
+/** Hands a port for another page on to that page. */
+async function passOn(scope: GatewayScope, message: HereIsHost, port: MessagePort): Promise<void> {
+  const page = await scope.clients.get(message.clientId);
+  if (page === undefined) port.close();
+  else page.postMessage(message, [port]);
+}
+
+function isClient(source: unknown): source is GatewayClient {
+  return typeof source === "object" && source !== null && "id" in source && "postMessage" in source;
+}

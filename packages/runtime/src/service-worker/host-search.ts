@@ -1,0 +1,32 @@
+/** How long a gateway looks for the host. */
+export interface SearchPatience {
+  /** While a page says that its host is coming. */
+  readonly startingMs: number;
+  /** While no page says anything: it may be one that has not run its scripts yet, or none that knows Naiad. */
+  readonly silentMs: number;
+  /** Between two questions: pages that came later must be asked as well. */
+  readonly askEveryMs: number;
+}
+
+export const DEFAULT_PATIENCE: SearchPatience = { startingMs: 10_000, silentMs: 3_000, askEveryMs: 500 };
+
+export interface SearchState {
+  readonly elapsedMs: number;
+  /** Since a page last said that its host is coming; absent when none has. */
+  readonly sinceSignMs?: number;
+}
+
+export type SearchStep = { readonly kind: "ask"; readonly nextMs: number } | { readonly kind: "give-up" };
+
+/** What to do when a question has not been answered. */
+export function nextSearchStep(
+  { elapsedMs, sinceSignMs }: SearchState,
+  patience: SearchPatience,
+): SearchStep {
+  // A page that has stopped saying so was closed, and counts no longer.
+  const isStarting = sinceSignMs !== undefined && sinceSignMs <= patience.silentMs;
+  const limitMs = isStarting ? patience.startingMs : patience.silentMs;
+  const remainingMs = limitMs - elapsedMs;
+  if (remainingMs <= 0) return { kind: "give-up" };
+  return { kind: "ask", nextMs: Math.min(patience.askEveryMs, remainingMs) };
+}

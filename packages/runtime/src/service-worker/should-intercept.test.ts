@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import { shouldIntercept } from "./should-intercept.ts";
+
+const ROOT = { origin: "https://example.test", base: "/" };
+const APP = { origin: "https://example.test", base: "/app/" };
+
+describe("shouldIntercept", () => {
+  it.each([
+    ["https://example.test/v2", "/v2"],
+    ["https://example.test/v2/", "/v2/"],
+    ["https://example.test/v2?x=1", "/v2?x=1"],
+    ["https://example.test/v2/health/ready", "/v2/health/ready"],
+    ["https://example.test/v2/models/a%2Fb%20c/infer", "/v2/models/a%2Fb%20c/infer"],
+    ["https://example.test/v2/models/m/infer?x=%23&y=a/b#part?", "/v2/models/m/infer?x=%23&y=a/b"],
+    ["https://example.test/v2//models", "/v2//models"],
+  ])("takes %s", (url, rawTarget) => {
+    expect(shouldIntercept({ url }, ROOT)).toEqual({ kind: "forward", rawTarget });
+  });
+
+  it.each([
+    ["https://example.test/"],
+    ["https://example.test/v20/models"],
+    ["https://example.test/v2.html"],
+    ["https://example.test/V2/models"],
+    ["https://example.test/app/v2/models"],
+    ["https://example.test/x#/v2/models"],
+    ["https://example.test/x?/v2/models"],
+    ["https://example.test.evil/v2/models"],
+    ["https://example.test:8443/v2/models"],
+    ["http://example.test/v2/models"],
+    ["https://other.test/v2/models"],
+    ["data:text/plain,/v2/models"],
+  ])("leaves %s alone", (url) => {
+    expect(shouldIntercept({ url }, ROOT)).toEqual({ kind: "pass" });
+  });
+
+  it.each([
+    ["https://example.test/app/v2/models?a#b", "/v2/models?a"],
+    ["https://example.test/app/v2", "/v2"],
+    ["https://example.test/v2/models", undefined],
+    ["https://example.test/app/", undefined],
+    ["https://example.test/application/v2", undefined],
+  ])("under the base /app/: %s", (url, rawTarget) => {
+    const expected = rawTarget === undefined ? { kind: "pass" } : { kind: "forward", rawTarget };
+    expect(shouldIntercept({ url }, APP)).toEqual(expected);
+  });
+});

@@ -1,0 +1,36 @@
+/** What decides whether a fetch is the server's. */
+export interface InterceptedRequest {
+  /** Absolute, as `Request.url` gives it. */
+  readonly url: string;
+}
+
+export interface InterceptionScope {
+  /** `https://example.test` */
+  readonly origin: string;
+  /** Path under which /v2 appears, with slashes at both ends. */
+  readonly base: string;
+}
+
+export type Interception =
+  /** Path and query with the base removed: what stands in a request line to Triton. */
+  { readonly kind: "forward"; readonly rawTarget: string } | { readonly kind: "pass" };
+
+const PASS: Interception = { kind: "pass" };
+
+/**
+ * `<base>v2` and everything below it on our own origin is the server's, whatever the method, and navigations too: an
+ * address such as `/v2/health/ready` typed into the address bar is answered as Triton would answer it. An application that
+ * has pages of its own under `/v2` gives the server another base. Everything else goes to the network untouched.
+ *
+ * Triton routes on the raw path, so the target is cut out of the text of the URL and never decoded or built again. (The
+ * browser has already resolved `.` and `..` segments, also where they were written `%2e`.)
+ */
+export function shouldIntercept(
+  { url }: InterceptedRequest,
+  { origin, base }: InterceptionScope,
+): Interception {
+  const root = origin + base;
+  if (!url.startsWith(root)) return PASS;
+  const [rest = ""] = url.slice(root.length).split("#", 1);
+  return /^v2(?:[/?]|$)/.test(rest) ? { kind: "forward", rawTarget: `/${rest}` } : PASS;
+}
