@@ -65,4 +65,5 @@ export async function killServiceWorkers(page: Page): Promise<void> {
   await session.detach();
 }
 
+export { serveOrigin };
 export type { Origin, OriginOptions };

@@ -63,6 +63,7 @@ export async function serveOrigin(options: OriginOptions = {}): Promise<Origin> 
         crossOriginIsolation: options.crossOriginIsolation ?? true,
       }),
       reports(options.onReport),
+      mortalWorkers(),
     ],
     preview: { port: options.port ?? 0, strictPort: options.port !== undefined, host: "127.0.0.1" },
   });
@@ -91,6 +92,39 @@ function reports(onReport: ((text: string) => void) | undefined): Plugin {
           response.statusCode = 204;
           response.end();
         });
+      });
+    },
+  };
+}
+
+/**
+ * Serves naiad's files a second time under /mortal/, with a host script that kills its youngest instance worker when the
+ * BroadcastChannel `e2e` says so: what a crash of that worker is to the rest.
+ */
+function mortalWorkers(): Plugin {
+  const prelude = `
+    const children = [];
+    const Real = self.Worker;
+    self.Worker = class extends Real { constructor(...args) { super(...args); children.push(this); } };
+    new BroadcastChannel("e2e").addEventListener("message", ({ data }) => {
+      if (data === "kill-instance") children.pop()?.terminate();
+    });
+    await import("/naiad/workers/host.js");
+  `;
+  return {
+    name: "naiad:mortal-workers",
+    configurePreviewServer(server) {
+      server.middlewares.use("/mortal", (request, response) => {
+        const path = request.url ?? "/";
+        response.setHeader("cross-origin-embedder-policy", "require-corp");
+        response.setHeader("cross-origin-resource-policy", "same-origin");
+        if (path === "/workers/host.js") {
+          response.setHeader("content-type", "text/javascript");
+          response.end(prelude);
+        } else {
+          response.writeHead(307, { location: `/naiad${path}` });
+          response.end();
+        }
       });
     },
   };

@@ -32,7 +32,8 @@ export default defineConfig({
   fullyParallel: false,
   forbidOnly: process.env["CI"] !== undefined,
   retries: 0,
-  reporter: [["list"], ["json"]],
+  // The JSON report goes to the file that `npm test` names, never to the terminal.
+  reporter: process.env["PLAYWRIGHT_JSON_OUTPUT_FILE"] === undefined ? "list" : [["list"], ["json"]],
   use: {
     launchOptions: {
       ...(executablePath === undefined ? {} : { executablePath }),

@@ -110,7 +110,7 @@ async function buildDeclarations(): Promise<void> {
         dts({
           respectExternal: false,
           tsconfig: join(PACKAGE, "tsconfig.json"),
-          includeExternal: [/^@naiad\//],
+          includeExternal: BUNDLED,
         }),
       ],
       onwarn: () => undefined,
@@ -119,6 +119,11 @@ async function buildDeclarations(): Promise<void> {
     await bundle.close();
   }
 }
+
+/** Our own private packages, whose declarations become part of the published ones. */
+const BUNDLED = ["backend-onnxruntime", "client", "core", "http", "link", "model-config", "protocol", "runtime"].map(
+  (name) => `@naiad/${name}`,
+);
 
 /** Changes whenever anything that the build reads changes. */
 async function fingerprint(): Promise<string> {

@@ -33,8 +33,8 @@ interface Subject {
   readonly dims: readonly number[];
 }
 
-const TINY: Subject = { model: "mlp_2x128", input: "x", dims: [1, 128] };
-const IMAGE: Subject = { model: "cnn_224", input: "image", dims: [1, 3, 224, 224] };
+const TINY: Subject = { model: "mlp_2x128", input: "INPUT", dims: [1, 128] };
+const IMAGE: Subject = { model: "cnn_224", input: "IMAGE", dims: [1, 3, 224, 224] };
 const THREADS = 1;
 const SAMPLES = Number(new URLSearchParams(location.search).get("samples") ?? 40);
 const ROUNDS = 5;

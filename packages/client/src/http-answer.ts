@@ -39,13 +39,18 @@ const READERS: { readonly [Name in OperationName]: (answer: HttpAnswer) => Opera
   modelStatistics: (answer) => readModelStatistics(json(answer)),
   modelInfer: readInferAnswer,
   repositoryIndex: (answer) => readRepositoryIndex(json(answer)),
-  repositoryModelLoad: (answer) => succeeded(answer) && {},
-  repositoryModelUnload: (answer) => succeeded(answer) && {},
+  repositoryModelLoad: emptyAnswer,
+  repositoryModelUnload: emptyAnswer,
 };
 
 /** Health is 200 or anything else. A host without a server may answer every path with 200 and a page. */
 function saysYes({ status, headers }: HttpAnswer): boolean {
   return status === 200 && headers.get("content-type")?.startsWith("text/html") !== true;
+}
+
+function emptyAnswer(answer: HttpAnswer): OperationOutput<"repositoryModelLoad"> {
+  succeeded(answer);
+  return {};
 }
 
 function json(answer: HttpAnswer): JsonValue {

@@ -1,6 +1,7 @@
 import { type InferParameters, NO_PARAMETERS, readInferParameters } from "./infer-parameters.ts";
 import { asString, elementsOf, findMember, memberAsArray } from "./json-access.ts";
-import { type JsonNode, readJson } from "./json-reader.ts";
+import type { JsonNode } from "./json-node.ts";
+import { readJson } from "./json-reader.ts";
 import type { InferenceRequest } from "./messages.ts";
 import { readInferInputs } from "./read-infer-inputs.ts";
 import { readInferOutputs } from "./read-infer-outputs.ts";

@@ -1,7 +1,8 @@
 import { type Datatype, isDatatype } from "./datatype.ts";
 import { readResponseParameters } from "./infer-parameters.ts";
 import { asString, asUnsigned, elementsOf, findMember, memberAsArray, requireMember } from "./json-access.ts";
-import { type JsonNode, readJson } from "./json-reader.ts";
+import type { JsonNode } from "./json-node.ts";
+import { readJson } from "./json-reader.ts";
 import type { InferenceResponse } from "./messages.ts";
 import { readJsonData } from "./read-json-data.ts";
 import { InferenceError } from "./status.ts";

@@ -1,5 +1,13 @@
-import { asBoolean, asString, asUnsigned, isInteger, isUnsigned, membersOf, toDouble } from "./json-access.ts";
-import type { JsonNode } from "./json-reader.ts";
+import {
+  asBoolean,
+  asString,
+  asUnsigned,
+  isInteger,
+  isUnsigned,
+  membersOf,
+  toDouble,
+} from "./json-access.ts";
+import type { JsonNode } from "./json-node.ts";
 import type { InferenceRequest, Parameters, ParameterValue, SequenceFlags } from "./messages.ts";
 import { InferenceError } from "./status.ts";
 import type { TensorTransfer } from "./tensor-transfers.ts";

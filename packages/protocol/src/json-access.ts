@@ -1,4 +1,4 @@
-import { JsonFloat, type JsonNode, NumberArray } from "./json-reader.ts";
+import { JsonFloat, type JsonNode, NumberArray } from "./json-node.ts";
 import { InferenceError } from "./status.ts";
 
 /**

@@ -1,59 +1,7 @@
+import { JsonFloat, type JsonNode, type NumberArray } from "./json-node.ts";
+import { NESTING_LIMIT, nestingError, parseNumbers } from "./json-numbers.ts";
 import { InferenceError } from "./status.ts";
-
-/**
- * Exact JSON: what the text says, including what JavaScript's numbers forget. Integer literals are numbers up to 2^53
- * and bigints beyond; a floating-point literal with an integral value (`1.0`) is a `JsonFloat`, because Triton takes it
- * for no integer. Of two members with one name the first counts, as with rapidjson.
- */
-export type JsonNode =
-  | null
-  | boolean
-  | number
-  | bigint
-  | string
-  | JsonFloat
-  | NumberArray
-  | readonly JsonNode[]
-  | ReadonlyMap<string, JsonNode>;
-
-/** A floating-point literal whose value is integral, or an integer literal beyond 64 bits. */
-export class JsonFloat {
-  readonly value: number;
-
-  constructor(value: number) {
-    this.value = value;
-  }
-}
-
-export type NestedNumbers = readonly (number | NestedNumbers)[];
-
-/** A long array of nothing but numbers, nested or flat, read by the engine's own parser. */
-export class NumberArray {
-  readonly values: NestedNumbers;
-  /** Numbers at all depths together. */
-  readonly count: number;
-  /** `integers`: every literal was one, and below 2^53. `mixed`: at least one literal was floating-point. */
-  readonly literals: "integers" | "mixed";
-  readonly #text: string;
-
-  constructor(values: NestedNumbers, count: number, literals: "integers" | "mixed", text: string) {
-    this.values = values;
-    this.count = count;
-    this.literals = literals;
-    this.#text = text;
-  }
-
-  /** The same array node by node, for whoever must know which literal was of which kind. */
-  exact(): readonly JsonNode[] {
-    return new JsonReader(this.#text, { native: "never" }).readArray();
-  }
-}
-
-/**
- * Triton bounds the nesting of one tensor's data at 100. In an infer body three levels stand around it, so that many
- * more are open to the document as a whole.
- */
-const NESTING_LIMIT = 103;
+import { firstInvalidUtf8, utf8Length } from "./utf8-offset.ts";
 
 /** Below this length a call of the engine's parser costs more than it saves. */
 const NATIVE_MIN_LENGTH = 64;
@@ -66,6 +14,11 @@ export function readJson(input: Uint8Array | string): JsonNode {
   if (typeof input === "string") return new JsonReader(input, { native: "allowed" }).readDocument();
   const offset = input[0] === 0xef && input[1] === 0xbb && input[2] === 0xbf ? 3 : 0;
   return new JsonReader(decodeUtf8(input), { native: "allowed", byteOffset: offset }).readDocument();
+}
+
+/** Reads a text that is one array without any use of the engine's parser. */
+export function readExactArray(text: string): readonly JsonNode[] {
+  return new JsonReader(text, { native: "never" }).readArray();
 }
 
 const STRICT_UTF8 = new TextDecoder("utf-8", { fatal: true });
@@ -258,8 +211,8 @@ class JsonReader {
     const limit = Math.min(this.#nextQuote, this.#nextBrace);
     if (limit - start < NATIVE_MIN_LENGTH) return undefined;
     const end = this.#text.lastIndexOf("]", limit) + 1;
-    const piece = this.#text.slice(start, Math.max(start, end));
-    const array = parseNumbers(piece, this.#depth + 1);
+    const text = this.#text.slice(start, Math.max(start, end));
+    const array = parseNumbers({ text, depth: this.#depth + 1, exact: () => readExactArray(text) });
     if (array === undefined) {
       this.#nativeFrom = limit;
       return undefined;
@@ -368,74 +321,4 @@ class JsonReader {
   #error(message: string, position: number = this.#position): InferenceError {
     return syntaxError(message, this.#byteOffset + utf8Length(this.#text, position));
   }
-}
-
-function nestingError(): InferenceError {
-  return new InferenceError("INVALID_ARG", "JSON nesting depth exceeds maximum allowed limit (100)");
-}
-
-/** `depth` is the level at which the array itself stands. */
-function parseNumbers(text: string, depth: number): NumberArray | undefined {
-  let values: unknown;
-  try {
-    values = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const literals = text.includes(".") || text.includes("e") || text.includes("E") ? "mixed" : "integers";
-  // Beyond the bound an integer may have lost digits, and a double would be infinite.
-  const bound = literals === "integers" ? Number.MAX_SAFE_INTEGER : Number.MAX_VALUE;
-  const count = countNumbers(values, bound, depth);
-  // `countNumbers` has seen every element.
-  return count < 0 ? undefined : new NumberArray(values as NestedNumbers, count, literals, text);
-}
-
-/** The number of numbers, or -1 when there is anything else or a number beyond the bound. */
-function countNumbers(values: unknown, bound: number, depth: number): number {
-  if (!Array.isArray(values)) return -1;
-  if (depth > NESTING_LIMIT) throw nestingError();
-  const elements = values as readonly unknown[];
-  let count = 0;
-  // Counting by index takes an eighth of the time of `for ... of` here, for which the engine has no fast road.
-  for (let index = 0; index < elements.length; index++) {
-    const value = elements[index];
-    if (typeof value === "number") {
-      if (value > bound || value < -bound) return -1;
-      count++;
-    } else {
-      const inner = countNumbers(value, bound, depth + 1);
-      if (inner < 0) return -1;
-      count += inner;
-    }
-  }
-  return count;
-}
-
-/** UTF-8 bytes of the first `end` UTF-16 units. */
-function utf8Length(text: string, end: number): number {
-  let bytes = 0;
-  for (let index = 0; index < Math.min(end, text.length); index++) {
-    const unit = text.charCodeAt(index);
-    if (unit < 0x80) bytes += 1;
-    else if (unit < 0x800) bytes += 2;
-    // The two units of a surrogate pair are four bytes together.
-    else bytes += unit >= 0xd800 && unit <= 0xdfff ? 2 : 3;
-  }
-  return bytes;
-}
-
-const LENIENT_UTF8 = new TextDecoder();
-
-/** Offset of the first byte that breaks UTF-8 in text that is known to be broken. */
-function firstInvalidUtf8(bytes: Uint8Array): number {
-  const text = LENIENT_UTF8.decode(bytes);
-  const start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
-  // The decoder puts U+FFFD where it finds nonsense; the same character may also stand there by right.
-  let index = text.indexOf("\ufffd");
-  for (; index !== -1; index = text.indexOf("\ufffd", index + 1)) {
-    const offset = start + utf8Length(text, index);
-    const isGenuine = bytes[offset] === 0xef && bytes[offset + 1] === 0xbf && bytes[offset + 2] === 0xbd;
-    if (!isGenuine) return offset;
-  }
-  return bytes.length;
 }

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { asInteger, asUnsigned, elementsOf, isArrayNode } from "./json-access.ts";
-import { JsonFloat, type JsonNode, NumberArray, readJson } from "./json-reader.ts";
+import { JsonFloat, type JsonNode, NumberArray } from "./json-node.ts";
+import { readExactArray, readJson } from "./json-reader.ts";
 import { encodeJson, formatDouble, parseJson, stringifyJson } from "./json.ts";
 import type { JsonValue } from "./messages.ts";
 import { InferenceError } from "./status.ts";
@@ -182,9 +183,9 @@ function outcome(run: () => unknown): unknown {
   }
 }
 
-/** Reads an object's text as an array's only element, which `exact` opens without the engine. */
+/** Reads an object's text as an array's only element, without the engine. */
 function readExactly(text: string): JsonNode {
-  const [value = null] = new NumberArray([], 0, "mixed", `[${text}]`).exact();
+  const [value = null] = readExactArray(`[${text}]`);
   return value;
 }
 

@@ -1,4 +1,5 @@
-import { JsonFloat, type JsonNode, NumberArray, readJson } from "./json-reader.ts";
+import { JsonFloat, type JsonNode, NumberArray } from "./json-node.ts";
+import { readJson } from "./json-reader.ts";
 import type { JsonObject, JsonValue } from "./messages.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { type Datatype, elementByteSize, isDatatype } from "./datatype.ts";
 import { asString, asUnsigned, elementsOf, findMember, memberAsArray, requireMember } from "./json-access.ts";
-import type { JsonNode, NumberArray } from "./json-reader.ts";
+import type { JsonNode, NumberArray } from "./json-node.ts";
 import { readJsonData } from "./read-json-data.ts";
 import { requestIdPrefix } from "./request-id.ts";
 import { InferenceError } from "./status.ts";

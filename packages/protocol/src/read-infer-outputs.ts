@@ -1,5 +1,5 @@
 import { asBoolean, asString, asUnsigned, findMember, requireMember } from "./json-access.ts";
-import type { JsonNode } from "./json-reader.ts";
+import type { JsonNode } from "./json-node.ts";
 import type { RequestedOutput } from "./messages.ts";
 import { rejectSharedMemory } from "./read-infer-inputs.ts";
 import { requestIdPrefix } from "./request-id.ts";

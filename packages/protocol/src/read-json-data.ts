@@ -9,7 +9,7 @@ import {
   elementsOf,
   isArrayNode,
 } from "./json-access.ts";
-import { type JsonNode, type NestedNumbers, NumberArray } from "./json-reader.ts";
+import { type JsonNode, type NestedNumbers, NumberArray } from "./json-node.ts";
 import { InferenceError, unreachable } from "./status.ts";
 
 export interface JsonDataShape {

@@ -1,3 +1,4 @@
+import { createPortTransport } from "@naiad/client";
 import type { Channel } from "@naiad/link";
 import type { ClientContract } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
@@ -37,7 +38,7 @@ function fakeHost(hostId: string): {
     });
   // The fake answers whatever it is asked; the contract's types are the caller's.
   const channel = { call, close, closed } as unknown as Channel<ClientContract>;
-  return Object.assign(host, { line: { hostId, channel } });
+  return Object.assign(host, { line: { hostId, channel, transport: createPortTransport(channel) } });
 }
 
 const never = (): Promise<unknown> => new Promise(() => undefined);

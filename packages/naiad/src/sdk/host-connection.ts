@@ -1,3 +1,4 @@
+import type { PortTransport } from "@naiad/client";
 import type { CallOptions, Channel } from "@naiad/link";
 import type { ClientContract, OperationName } from "@naiad/protocol";
 import { InferenceError, OPERATIONS } from "@naiad/protocol";
@@ -10,6 +11,8 @@ type Output<Name extends CallName> = ClientContract["calls"][Name]["output"];
 export interface HostLine {
   readonly hostId: string;
   readonly channel: Channel<ClientContract>;
+  /** Calls over the channel; posts copies, so that what the caller keeps can be sent again to the next host. */
+  readonly transport: PortTransport;
 }
 
 /**
@@ -80,7 +83,7 @@ export function createHostConnection(acquire: (signal: AbortSignal) => Promise<H
     if (lost === undefined || !(await wasLost(lost, error)) || closedWith !== undefined) throw error;
     if (!mayRepeat(name, input, options)) throw interrupted(name, error);
     const next = await currentLine(options.signal);
-    return await next.channel.call(name, input, options);
+    return await next.transport.call(name, input, options);
   };
 
   return {
@@ -90,7 +93,7 @@ export function createHostConnection(acquire: (signal: AbortSignal) => Promise<H
       let used = line;
       try {
         used ??= await currentLine(options.signal);
-        return await used.channel.call(name, input, options);
+        return await used.transport.call(name, input, options);
       } catch (error) {
         return await again(name, input, options, used, error);
       }

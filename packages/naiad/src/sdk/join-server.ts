@@ -1,4 +1,4 @@
-import { createInferenceClient } from "@naiad/client";
+import { createInferenceClient, createPortTransport } from "@naiad/client";
 import type { EmptyContract } from "@naiad/link";
 import { createChannel, holdAlive, whenDead } from "@naiad/link";
 import type { ClientContract, ServerEvent } from "@naiad/protocol";
@@ -56,7 +56,7 @@ export async function joinServer(settings: StartSettings, options: JoinOptions):
       () => channel.close(new InferenceError("UNAVAILABLE", "the page that ran the server is gone")),
       () => undefined,
     );
-    return { hostId, channel };
+    return { hostId, channel, transport: createPortTransport(channel) };
   };
 
   const acquire = async (gateway: GatewayRegistration | undefined, until: AbortSignal): Promise<HostLine> => {
