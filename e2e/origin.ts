@@ -109,8 +109,9 @@ function mortalWorkers(): Plugin {
     new BroadcastChannel("e2e").addEventListener("message", ({ data }) => {
       if (data === "kill-instance") children.pop()?.terminate();
     });
-    await import("/naiad/workers/host.js");
   `;
+  // Static imports: a worker that is still evaluating when a message comes would lose it.
+  const host = `import "./prelude.js"; import "/naiad/workers/host.js";`;
   return {
     name: "naiad:mortal-workers",
     configurePreviewServer(server) {
@@ -118,9 +119,9 @@ function mortalWorkers(): Plugin {
         const path = request.url ?? "/";
         response.setHeader("cross-origin-embedder-policy", "require-corp");
         response.setHeader("cross-origin-resource-policy", "same-origin");
-        if (path === "/workers/host.js") {
+        if (path === "/workers/host.js" || path === "/workers/prelude.js") {
           response.setHeader("content-type", "text/javascript");
-          response.end(prelude);
+          response.end(path.endsWith("prelude.js") ? prelude : host);
         } else {
           response.writeHead(307, { location: `/naiad${path}` });
           response.end();

@@ -13,6 +13,7 @@ import { parseArgs } from "node:util";
 import { rollup } from "rollup";
 import { dts } from "rollup-plugin-dts";
 import { build } from "vite";
+import { run } from "./lib/exec.mjs";
 import { checkSizes } from "./size-ceilings.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -101,18 +102,14 @@ async function buildOutput(output: Output, version: string): Promise<void> {
   });
 }
 
+/** The compiler writes one declaration file for each source; these are bundled, since our other packages are private. */
 async function buildDeclarations(): Promise<void> {
+  await run("node", ["node_modules/typescript/bin/tsc", "-b", "packages/naiad"]);
   for (const [file, entry] of Object.entries(DECLARATIONS)) {
     const bundle = await rollup({
-      input: join(ROOT, "packages", entry),
+      input: declarationOf(entry),
       external: [/^node:/, "vite"],
-      plugins: [
-        dts({
-          respectExternal: false,
-          tsconfig: join(PACKAGE, "tsconfig.json"),
-          includeExternal: BUNDLED,
-        }),
-      ],
+      plugins: [{ name: "naiad:declarations", resolveId: resolvePrivate }, dts()],
       onwarn: () => undefined,
     });
     await bundle.write({ file: join(DIST, file), format: "es" });
@@ -120,10 +117,22 @@ async function buildDeclarations(): Promise<void> {
   }
 }
 
-/** Our own private packages, whose declarations become part of the published ones. */
-const BUNDLED = ["backend-onnxruntime", "client", "core", "http", "link", "model-config", "protocol", "runtime"].map(
-  (name) => `@naiad/${name}`,
-);
+/** `naiad/src/index.ts` -> the declaration file that the compiler wrote for it. */
+function declarationOf(entry: string): string {
+  return join(ROOT, "packages", entry.replace("/src/", "/.tsbuild/").replace(/\.ts$/, ".d.ts"));
+}
+
+/** `@naiad/runtime/gateway` -> that package's declarations, by its `exports`. */
+async function resolvePrivate(specifier: string): Promise<string | undefined> {
+  const [, name, subpath] = /^@naiad\/([^/]+)(\/.+)?$/.exec(specifier) ?? [];
+  if (name === undefined) return undefined;
+  const manifest = JSON.parse(await readFile(join(ROOT, "packages", name, "package.json"), "utf8")) as {
+    readonly exports: Readonly<Record<string, string>>;
+  };
+  const source = manifest.exports[`.${subpath ?? ""}`];
+  if (source === undefined) throw new Error(`${specifier} is not exported`);
+  return declarationOf(`${name}/${source.slice(2)}`);
+}
 
 /** Changes whenever anything that the build reads changes. */
 async function fingerprint(): Promise<string> {

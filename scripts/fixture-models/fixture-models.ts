@@ -151,6 +151,7 @@ output [
 ]
 dynamic_batching { max_queue_delay_microseconds: 20000 }
 ${ONE_CPU}
+parameters { key: "watchdog_first_run_ms" value { string_value: "3000" } }
 parameters { key: "watchdog_run_ms" value { string_value: "3000" } }
 `,
       "1/model.onnx": slowLoopModel(),

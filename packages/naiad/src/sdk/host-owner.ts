@@ -5,6 +5,9 @@ import type { AssetUrls, HostControl, HostStart } from "@naiad/runtime/contracts
 import { aliveLock, WIRE_VERSION } from "@naiad/runtime/contracts";
 import type { StartSettings } from "./start-options.ts";
 
+/** How long a host worker may take until it serves; models load after that. */
+const START_MS = 30_000;
+
 /** A host worker that belongs to this page. */
 export interface OwnedHost {
   readonly hostId: string;
@@ -51,10 +54,16 @@ export async function startHost(
     storageName,
   };
 
+  const late = setTimeout(
+    () => end(new InferenceError("UNAVAILABLE", `the host worker did not start within ${START_MS / 1000} s`)),
+    START_MS,
+  );
   let info: HostInfo;
   try {
     info = await control.start(start);
+    clearTimeout(late);
   } catch (error) {
+    clearTimeout(late);
     const reason = InferenceError.from(error);
     end(reason);
     throw reason;
