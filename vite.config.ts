@@ -52,9 +52,8 @@ function ownServiceWorker(): Plugin {
         },
       },
     });
-    const [bundle] = Array.isArray(result) ? result : [result];
-    if (bundle === undefined || !("output" in bundle)) throw new Error("the service worker was not built");
-    return bundle.output[0].code;
+    if (!("output" in result)) throw new Error("the service worker was not built");
+    return result.output[0].code;
   };
   return {
     name: "playground:service-worker",

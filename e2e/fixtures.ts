@@ -14,7 +14,7 @@ export interface Fixtures {
   /** An isolated page on which nothing has been started. */
   readonly blank: Page;
   /** Starts a server on a page and waits until it answers. */
-  start(page: Page, options?: Partial<StartServerOptions>): Promise<void>;
+  readonly start: (page: Page, options?: Partial<StartServerOptions>) => Promise<void>;
 }
 
 export interface WorkerFixtures {
@@ -24,7 +24,6 @@ export interface WorkerFixtures {
 export const test = base.extend<Fixtures, WorkerFixtures>({
   sharedOrigin: [
     // Playwright reads the names of the fixtures needed from this pattern.
-    // eslint-disable-next-line no-empty-pattern
     async ({}, use) => {
       const origin = await serveOrigin();
       await use(origin);
@@ -39,7 +38,6 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     await openPage(page, origin);
     await use(page);
   },
-  // eslint-disable-next-line no-empty-pattern
   start: async ({}, use) => {
     await use(startOn);
   },

@@ -8,7 +8,7 @@ export interface EngineSettings {
    * choice to the engine.
    */
   readonly ortUrl: string;
-  /** More than one needs cross-origin isolation; the engine falls back to one by itself. */
+  /** More than one needs cross-origin isolation; without it there is one. */
   readonly threads: number;
   /** The build's `.wasm` file compiled elsewhere. */
   readonly wasmModule?: WebAssembly.Module;
@@ -40,18 +40,14 @@ export function configureEngine(ort: Ort, build: EngineBuild, settings: EngineSe
   const files = engineFiles(build);
   ort.env.logLevel = "fatal";
   wasm.proxy = false;
-  wasm.numThreads = settings.threads;
+  // The engine would correct this too, with warnings on the console. Where nothing is said about isolation, it decides.
+  wasm.numThreads = globalThis.crossOriginIsolated === false ? 1 : settings.threads;
   if (settings.ortUrl !== "") {
     wasm.wasmPaths = { mjs: settings.ortUrl + files.mjs, wasm: settings.ortUrl + files.wasm };
   }
   if (settings.wasmModule !== undefined) {
     wasm.wasmBinary = shareModule(settings.wasmModule, settings.ortUrl + files.wasm);
   }
-}
-
-/** Takes effect only before the first session is created. */
-export function useOneThread(ort: Ort): void {
-  ort.env.wasm.numThreads = 1;
 }
 
 /** Threads really in use: the engine corrects the number when it starts. */

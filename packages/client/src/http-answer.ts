@@ -39,18 +39,19 @@ const READERS: { readonly [Name in OperationName]: (answer: HttpAnswer) => Opera
   modelStatistics: (answer) => readModelStatistics(json(answer)),
   modelInfer: readInferAnswer,
   repositoryIndex: (answer) => readRepositoryIndex(json(answer)),
-  repositoryModelLoad: emptyAnswer,
-  repositoryModelUnload: emptyAnswer,
+  repositoryModelLoad: (answer) => {
+    succeeded(answer);
+    return {};
+  },
+  repositoryModelUnload: (answer) => {
+    succeeded(answer);
+    return {};
+  },
 };
 
 /** Health is 200 or anything else. A host without a server may answer every path with 200 and a page. */
 function saysYes({ status, headers }: HttpAnswer): boolean {
   return status === 200 && headers.get("content-type")?.startsWith("text/html") !== true;
-}
-
-function emptyAnswer(answer: HttpAnswer): OperationOutput<"repositoryModelLoad"> {
-  succeeded(answer);
-  return {};
 }
 
 function json(answer: HttpAnswer): JsonValue {

@@ -15,9 +15,9 @@ export interface PortTransport {
 }
 
 /**
- * Calls over a channel to the host: no HTTP, no codec. What is not given up by `transfer` is copied here, and the copy
- * transferred: a structured clone takes 4 ms for 600 KB where copy and transfer take a tenth of it, and a clone of a small
- * view carries the whole buffer under it.
+ * Calls over a channel to the host: no HTTP, no codec. What is not given up by `transfer` is copied here and the copy
+ * transferred: that takes half the time of a structured clone (600 KB in Chromium: 0.4 against 0.7 ms), and a clone of a
+ * small view would carry the whole buffer under it. The input itself stays whole, so a call may be repeated with it.
  */
 export function createPortTransport(channel: Pick<Channel<ClientContract>, "call">): PortTransport {
   return {

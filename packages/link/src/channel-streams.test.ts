@@ -79,6 +79,15 @@ describe.each(ENDPOINT_KINDS)("streams over $name", ({ open }) => {
     await expect.poll(() => server.closedStreams).toBe(1);
   });
 
+  it("gives nothing more after it was left, not even the error that waited", async () => {
+    const { asking, server } = connect();
+    const iterator = asking.stream("count", { to: 9, failAt: 1 })[Symbol.asyncIterator]();
+    await expect.poll(() => server.closedStreams).toBe(1);
+    await settled();
+    await iterator.return?.();
+    expect(await iterator.next()).toEqual({ done: true, value: undefined });
+  });
+
   it("ends a silent stream when its signal fires", async () => {
     const { asking } = connect();
     const controller = new AbortController();

@@ -53,6 +53,7 @@ export class StreamReader implements AsyncIterator<unknown, undefined>, Pending 
   /** Called when a loop is left early. */
   return(): Promise<IteratorResult<unknown, undefined>> {
     this.#items.length = 0;
+    this.#end = { error: undefined };
     this.finish();
     this.#port.cancel();
     return Promise.resolve(DONE);

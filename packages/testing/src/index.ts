@@ -11,3 +11,5 @@ export * from "./fake-clock.ts";
 export * from "./fake-serving.ts";
 export * from "./scheduler-fixture.ts";
 export * from "./server-bench.ts";
+export * from "./echo-server.ts";
+export * from "./serve-echo.ts";

@@ -113,8 +113,8 @@ export function useServer(): ServerView {
       work(server)
         .catch((error: unknown) => say("error", textOf(error)))
         .finally(() => {
-          setBusy(({ [name]: _, ...others }) => others);
-          setProgress(({ [name]: _, ...others }) => others);
+          setBusy((all) => without(all, name));
+          setProgress((all) => without(all, name));
           refresh(server).catch((error: unknown) => say("error", textOf(error)));
         });
     },
@@ -166,6 +166,13 @@ function total(files: readonly ModelProgress[]): ModelProgress {
     loadedBytes: files.reduce((sum, file) => sum + file.loadedBytes, 0),
     totalBytes: files.reduce((sum, file) => sum + file.totalBytes, 0),
   };
+}
+
+function without<Value>(
+  record: Readonly<Record<string, Value>>,
+  name: string,
+): Readonly<Record<string, Value>> {
+  return Object.fromEntries(Object.entries(record).filter(([key]) => key !== name));
 }
 
 export function textOf(error: unknown): string {

@@ -2,8 +2,9 @@ import type { PortTransport } from "@naiad/client";
 import type { CallOptions, Channel } from "@naiad/link";
 import type { ClientContract, OperationName } from "@naiad/protocol";
 import { InferenceError, OPERATIONS } from "@naiad/protocol";
+import { unlessAborted } from "./unless-aborted.ts";
 
-type CallName = keyof ClientContract["calls"] & string;
+type CallName = keyof ClientContract["calls"];
 type Input<Name extends CallName> = ClientContract["calls"][Name]["input"];
 type Output<Name extends CallName> = ClientContract["calls"][Name]["output"];
 
@@ -121,21 +122,4 @@ function isOperation(name: string): name is OperationName {
 function interrupted(name: string, cause: unknown): InferenceError {
   const message = `the page that ran the server went away during ${name}; whether it took effect is not known`;
   return new InferenceError("UNAVAILABLE", message, { cause });
-}
-
-async function unlessAborted<Value>(
-  promise: Promise<Value>,
-  signal: AbortSignal | undefined,
-): Promise<Value> {
-  if (signal === undefined) return await promise;
-  return await new Promise<Value>((resolve, reject) => {
-    const abort = (): void =>
-      reject(new InferenceError("CANCELLED", "request was cancelled", { cause: signal.reason }));
-    if (signal.aborted) {
-      abort();
-      return;
-    }
-    signal.addEventListener("abort", abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }

@@ -12,7 +12,7 @@ function fakeHost(hostId: string): OwnedHost & { die(): void; stops: number } {
     lost: gone.signal,
     stops: 0,
     die: () => gone.abort(new InferenceError("UNAVAILABLE", "the host worker died")),
-    openPort: () => Promise.resolve(new MessageChannel().port2 as unknown as MessagePort),
+    openPort: () => Promise.resolve(new MessageChannel().port2),
     stop: () => {
       host.stops += 1;
       host.die();

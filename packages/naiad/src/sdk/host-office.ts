@@ -68,10 +68,11 @@ export function takeHostOffice({ base, start }: HostOfficeOptions): HostOffice {
       asker.postMessage(answer, [port]);
     },
     async leave() {
-      if (left.signal.aborted) return await kept;
-      left.abort(leftError());
-      const host = await current.catch(() => undefined);
-      await host?.stop();
+      if (!left.signal.aborted) {
+        left.abort(leftError());
+        const host = await current.catch(() => undefined);
+        await host?.stop();
+      }
       await kept;
     },
   };

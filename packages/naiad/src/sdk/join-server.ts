@@ -1,23 +1,19 @@
-import { createInferenceClient, createPortTransport } from "@naiad/client";
-import type { EmptyContract } from "@naiad/link";
-import { createChannel, holdAlive, whenDead } from "@naiad/link";
-import type { ClientContract, ServerEvent } from "@naiad/protocol";
+import { createInferenceClient } from "@naiad/client";
+import { holdAlive } from "@naiad/link";
+import type { ServerEvent } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
-import type { WhoIsHost } from "@naiad/runtime/contracts";
 import { aliveLock } from "@naiad/runtime/contracts";
-import { standForElection } from "./election.ts";
 import type { GatewayRegistration } from "./gateway-registration.ts";
 import { registerGateway } from "./gateway-registration.ts";
-import type { HostConnection, HostLine } from "./host-connection.ts";
+import type { HostConnection } from "./host-connection.ts";
 import { createHostConnection } from "./host-connection.ts";
-import { findHost } from "./host-finder.ts";
-import type { HostOffice } from "./host-office.ts";
-import { takeHostOffice } from "./host-office.ts";
-import { startHost } from "./host-owner.ts";
+import type { HostSeat } from "./host-seat.ts";
+import { takeHostSeat } from "./host-seat.ts";
 import type { NaiadServer } from "./naiad-server.ts";
 import { probeGateway } from "./probe-gateway.ts";
 import type { StartSettings } from "./start-options.ts";
 import { differingOptions } from "./start-options.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 export interface JoinOptions {
   /** Ends a start that has not finished yet. */
@@ -30,108 +26,45 @@ export interface JoinOptions {
 
 /** The composition root of a page's part of the server. */
 export async function joinServer(settings: StartSettings, options: JoinOptions): Promise<NaiadServer> {
-  const { locks } = navigator;
   const { base } = settings;
+  const { locks } = navigator;
   const stopped = new AbortController();
-  const signal =
-    options.signal === undefined ? stopped.signal : AbortSignal.any([options.signal, stopped.signal]);
+  const starting = withSignal(stopped.signal, options.signal);
   const peerId = crypto.randomUUID();
   const letGo = await holdAlive(locks, aliveLock(peerId));
 
-  const elected = new AbortController();
-  let office: HostOffice | undefined;
-  let election: Promise<void> | undefined;
-
-  const takeOffice = (): void => {
-    office = takeHostOffice({ base, start: () => startHost(settings, `naiad:${base}`, locks) });
-    elected.abort();
-  };
-
-  const hostLine = (hostId: string, port: MessagePort): HostLine => {
-    const nothing = { calls: {}, streams: {}, notes: {} };
-    const channel = createChannel<ClientContract, EmptyContract>(port, nothing, { peer: "the server" });
-    const open = new AbortController();
-    void channel.closed.then(() => open.abort());
-    whenDead(locks, aliveLock(hostId), open.signal).then(
-      () => channel.close(new InferenceError("UNAVAILABLE", "the page that ran the server is gone")),
-      () => undefined,
-    );
-    return { hostId, channel, transport: createPortTransport(channel) };
-  };
-
-  const acquire = async (gateway: GatewayRegistration | undefined, until: AbortSignal): Promise<HostLine> => {
-    for (;;) {
-      until.throwIfAborted();
-      if (office !== undefined) {
-        const host = await office.host();
-        return hostLine(host.hostId, await host.openPort("client", peerId));
-      }
-      if (gateway === undefined)
-        throw new InferenceError("INTERNAL", "a page without a service worker must run its own host");
-      const found = await findHost(gateway, base, peerId, AbortSignal.any([until, elected.signal]));
-      if (found !== undefined) return hostLine(found.hostId, found.port);
-    }
-  };
-
-  const answerQuestions = (gateway: GatewayRegistration): void => {
-    const listen = (event: MessageEvent<unknown>): void => {
-      const { source } = event;
-      if (office === undefined || !isQuestion(event.data, base) || !(source instanceof ServiceWorker)) return;
-      // A host that cannot be had is told by silence: the asker asks again.
-      office.answer(event.data, source).catch(() => undefined);
-    };
-    gateway.container.addEventListener("message", listen);
-    stopped.signal.addEventListener("abort", () => gateway.container.removeEventListener("message", listen), {
-      once: true,
-    });
-    gateway.container.startMessages();
-  };
-
+  let seat: HostSeat | undefined;
   let connection: HostConnection | undefined;
-  let leaving: Promise<void> | undefined;
   const leave = async (reason: InferenceError): Promise<void> => {
-    connection?.close(reason);
-    await office?.leave().catch(() => undefined);
     stopped.abort(reason);
-    await election?.catch(() => undefined);
+    await seat?.leave().catch(() => undefined);
+    connection?.close(reason);
     letGo();
     options.onStopped();
   };
 
   try {
-    const gateway = await gatewayFor(settings, signal);
-    if (gateway === undefined) {
-      takeOffice();
-    } else {
-      answerQuestions(gateway);
-      election = standForElection(locks, base, { signal: stopped.signal, onElected: takeOffice });
-      election.catch((error: unknown) => connection?.close(InferenceError.from(error)));
-    }
+    const gateway = await gatewayFor(settings, starting);
+    const taken = (seat = takeHostSeat({ settings, gateway, locks, peerId }));
+    const line = (connection = createHostConnection((until) => taken.acquire(until)));
 
-    const line = createHostConnection((until) => acquire(gateway, AbortSignal.any([until, signal])));
-    connection = line;
-    const info = await line.call("hostInfo", {}, { signal });
-    const differences = differingOptions(settings.server, info.options);
+    const { options: running } = await line.call("hostInfo", {}, { signal: starting });
+    const differences = differingOptions(settings.server, running);
     if (differences.length > 0) throw otherOptions(base, differences);
-    if (options.onEvent !== undefined) void pump(events(line, signal), options.onEvent);
+    if (options.onEvent !== undefined) void pump(events(line, stopped.signal), options.onEvent);
+    await unlessAborted(taken.modelsLoaded(), starting);
+    await line.call("serverLive", {}, { signal: starting });
+    const fetchReachesServer =
+      gateway !== undefined && (await probeGateway(gateway.container, base, starting));
 
-    if (office !== undefined) await (await (office as HostOffice).host()).ready;
-    await line.call("serverLive", {}, { signal });
-    const fetchReachesServer = gateway !== undefined && (await probeGateway(gateway.container, base, signal));
-
+    let leaving: Promise<void> | undefined;
     return {
       client: createInferenceClient(line),
       mode: gateway === undefined ? "direct" : "service-worker",
       fetchReachesServer,
       info: () => line.call("hostInfo", {}),
       instances: () => line.call("instances", {}),
-      events: (eventOptions = {}) =>
-        events(
-          line,
-          eventOptions.signal === undefined
-            ? stopped.signal
-            : AbortSignal.any([eventOptions.signal, stopped.signal]),
-        ),
+      events: ({ signal } = {}) => events(line, withSignal(stopped.signal, signal)),
       stop: () => (leaving ??= leave(new InferenceError("UNAVAILABLE", "the server was stopped"))),
     };
   } catch (error) {
@@ -157,18 +90,16 @@ async function gatewayFor(
   if (container !== undefined)
     return await registerGateway(container, settings.serviceWorker, settings.base, signal);
   if (settings.mode === "auto") return undefined;
-  throw new InferenceError(
-    "UNSUPPORTED",
-    "this page has no service workers: it needs a secure context (https or localhost)",
-  );
+  const message = "this page has no service workers: they need a secure context (https or localhost)";
+  throw new InferenceError("UNSUPPORTED", message);
 }
 
-/** Events of whichever host serves; goes on with the next one after a loss. */
+/** Events of whichever host serves; goes on with the next one after a loss, until the signal fires. */
 async function* events(
   connection: HostConnection,
   signal: AbortSignal,
 ): AsyncGenerator<ServerEvent, void, undefined> {
-  while (!signal.aborted) {
+  for (;;) {
     try {
       const { channel } = await connection.line(signal);
       yield* channel.stream("events", {}, { signal });
@@ -187,8 +118,6 @@ async function pump(source: AsyncIterable<ServerEvent>, sink: (event: ServerEven
   }
 }
 
-function isQuestion(data: unknown, base: string): data is WhoIsHost {
-  if (typeof data !== "object" || data === null) return false;
-  const message = data as Partial<WhoIsHost>;
-  return message.naiad === "who-is-host" && message.base === base;
+function withSignal(own: AbortSignal, given: AbortSignal | undefined): AbortSignal {
+  return given === undefined ? own : AbortSignal.any([own, given]);
 }

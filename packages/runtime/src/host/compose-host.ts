@@ -2,7 +2,7 @@ import { engineFiles, prepareOnnx } from "@naiad/backend-onnxruntime";
 import type { Capabilities, Clock, FileStore, Logger, RepositorySource } from "@naiad/core";
 import { createInferenceServer } from "@naiad/core";
 import { createHttpHandler } from "@naiad/http";
-import type { LockManagerLike } from "@naiad/link";
+import type { FaultHook, LockManagerLike } from "@naiad/link";
 import { whenDead } from "@naiad/link";
 import { encodeConfig } from "@naiad/model-config";
 import type { RepositoryLocation } from "@naiad/protocol";
@@ -33,6 +33,7 @@ export interface HostPlatform {
   readonly compileModule: CompileModule;
   readonly newId: () => string;
   readonly writeLog: (line: LogLine) => void;
+  readonly fault?: FaultHook;
   probe(): Promise<Capabilities>;
   openStore(name: string, logger: Logger): Promise<FileStore>;
   openSource(location: RepositoryLocation, store: FileStore, logger: Logger): RepositorySource;
@@ -67,6 +68,7 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
     limits: options.limits,
     newId,
     whenDead: (workerId, signal) => whenDead(locks, aliveLock(workerId), signal),
+    ...(platform.fault && { fault: platform.fault }),
   });
   const onnxruntime = createWorkerBackend({
     name: "onnxruntime",

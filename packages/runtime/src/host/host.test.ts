@@ -108,12 +108,12 @@ function setUp(script: Script = {}) {
     locks,
     host,
     listeners,
-    async client(peerId = "page-1") {
+    client: async (peerId = "page-1") => {
       const { port, ...rest } = await attach("client", peerId);
       const channel: Channel<ClientContract> = createChannel(port, SILENT, { peer: "host" });
       return { channel, ...rest };
     },
-    async gateway(peerId: string) {
+    gateway: async (peerId: string) => {
       const { port, ...rest } = await attach("gateway", peerId);
       const channel: Channel<GatewayContract> = createChannel(port, SILENT, { peer: "host" });
       return { channel, port, ...rest };
@@ -162,6 +162,43 @@ describe("createHost: its life", () => {
     const ready = host.ready();
     loading.reject(new InferenceError("INTERNAL", "failed to load all models"));
     await expect(ready).rejects.toThrow("failed to load all models");
+  });
+
+  it("lets requests wait for the models of the start, but not for ever, and tells its health meanwhile", async () => {
+    const loading = deferred<undefined>();
+    const { host, client, gateway, clock } = setUp({
+      load: () => loading.promise,
+      infer: (request) => Promise.resolve({ ...request, outputs: [] }),
+      exchange: ({ rawTarget }) =>
+        Promise.resolve({ status: 200, headers: [], body: new TextEncoder().encode(rawTarget) }),
+    });
+    await host.start(START);
+    const page = await client();
+    const worker = await gateway("g1");
+    const settled: string[] = [];
+    const note = (what: string, call: Promise<unknown>): void => {
+      call.then(
+        () => settled.push(what),
+        (thrown: unknown) => settled.push(`${what}: ${InferenceError.from(thrown).code}`),
+      );
+    };
+    const abort = new AbortController();
+    note("impatient", page.channel.call("modelInfer", REQUEST));
+    note("cancelled", page.channel.call("modelInfer", REQUEST, { signal: abort.signal }));
+    note("live", page.channel.call("serverLive", {}));
+    note("GET live", worker.channel.call("exchange", { ...EXCHANGE, rawTarget: "/v2/health/live" }));
+    await clock.advance(5e9);
+    abort.abort();
+    await clock.settle();
+    expect(settled.toSorted()).toEqual(["GET live", "cancelled: CANCELLED", "live"]);
+    note("patient", page.channel.call("modelInfer", REQUEST));
+    note("POST infer", worker.channel.call("exchange", EXCHANGE));
+    await clock.advance(6e9);
+    expect(settled.slice(3)).toEqual(["impatient"]);
+    loading.resolve(undefined);
+    await clock.settle();
+    expect(settled.slice(4).toSorted()).toEqual(["POST infer", "patient"]);
+    expect(clock.timerCount).toBe(0);
   });
 
   it("takes ports before it is started", async () => {

@@ -5,10 +5,13 @@ import type { HostControl, HostStart } from "../contracts.ts";
 import { WIRE_VERSION } from "../contracts.ts";
 import { createClientSession } from "./client-session.ts";
 import { deferred } from "./deferred.ts";
+import { heldUntilLoaded } from "./held-until-loaded.ts";
 import { copyAnswer, createGatewaySession } from "./gateway-session.ts";
 import type { HeldAnswer } from "./gateway-session.ts";
+import { raceAbort } from "./race-abort.ts";
 import { createRepeatedRequests } from "./repeated-requests.ts";
 import type { HostServices, Session } from "./session.ts";
+import { within } from "./within.ts";
 
 /** The server of a host, put together but not started. */
 export interface HostParts {
@@ -27,6 +30,8 @@ export interface HostOptions {
   readonly holdAlive: (hostId: string) => Promise<() => void>;
   /** Resolves when the peer's alive lock is free, rejects when `signal` fires. */
   readonly whenDead: (peerId: string, signal: AbortSignal) => Promise<void>;
+  /** How long requests wait for the models of the start. */
+  readonly loadWaitMs?: number;
   readonly orphanMs?: number;
   readonly recordMs?: number;
   readonly fault?: FaultHook;
@@ -48,6 +53,7 @@ export function createHost(options: HostOptions): HostControl {
   });
   const composed = deferred<HostParts>();
   const loaded = deferred<undefined>();
+  let isLoading = true;
   let wasStarted = false;
   let letGo = (): void => undefined;
 
@@ -64,7 +70,16 @@ export function createHost(options: HostOptions): HostControl {
   }
 
   async function load(parts: HostParts): Promise<undefined> {
-    await parts.start(stopping.signal);
+    try {
+      await parts.start(stopping.signal);
+    } finally {
+      isLoading = false;
+    }
+  }
+
+  function whileLoading(signal: AbortSignal): Promise<void> | undefined {
+    if (!isLoading) return undefined;
+    return within(clock, options.loadWaitMs ?? 10_000, raceAbort(loaded.promise, signal));
   }
 
   function open(
@@ -116,9 +131,9 @@ export function createHost(options: HostOptions): HostControl {
     },
     ready: () => loaded.promise,
     async attach(kind, peerId, port) {
-      const { services } = await composed.promise;
+      const parts = await composed.promise;
       if (stopping.signal.aborted) throw new InferenceError("UNAVAILABLE", STOPPED);
-      const session = open(kind, peerId, port, services);
+      const session = open(kind, peerId, port, heldUntilLoaded(parts.services, whileLoading));
       sessions.add(session);
       void watchPeer(kind, peerId, session);
     },

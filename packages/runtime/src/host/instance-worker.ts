@@ -208,6 +208,7 @@ export class InstanceWorker {
       if (this.#hasEnded()) return this.#loss(instanceId);
       const call: OwedCall = { instanceId, kind: "execute", limits };
       try {
+        await this.#options.fault?.("host.before-dispatch", instanceId);
         const answer = this.#channel.call("execute", { instanceId, requests }, { transfer });
         const { outcomes, times } = await this.#owe(call, answer);
         return { kind: "completed", outcomes, times };

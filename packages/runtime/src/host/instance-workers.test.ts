@@ -382,6 +382,23 @@ describe("createInstanceWorkers: executing", () => {
     });
   });
 
+  it("passes a fault point before each execution", async () => {
+    const passed: string[] = [];
+    const { create } = setUp(() => undefined, {
+      fault: (point, detail) => {
+        if (point !== "host.before-dispatch") return;
+        passed.push(detail);
+        throw new InferenceError("INTERNAL", "armed");
+      },
+    });
+    const instance = await create(CPU, "a");
+    expect(await instance.execute([REQUEST], [])).toMatchObject({
+      kind: "completed",
+      outcomes: [{ kind: "error", error: { message: "armed" } }],
+    });
+    expect(passed).toEqual(["a"]);
+  });
+
   it("ends a hung worker: its run is to blame, its neighbour's is not, and both hear at once", async () => {
     const { create, clock, spawned } = setUp((_worker, call, id) =>
       call === "execute" && id === "a" ? { kind: "hang" } : undefined,

@@ -172,7 +172,9 @@ function origin() {
         const event: GatewayFetchEvent = {
           request: new Request(ORIGIN + path, init),
           clientId,
-          respondWith: (given) => (response = given),
+          respondWith: (given) => {
+            response = given;
+          },
           waitUntil: () => undefined,
         };
         emit("fetch", event);

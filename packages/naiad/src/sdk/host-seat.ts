@@ -1,0 +1,133 @@
+import type { EmptyContract } from "@naiad/link";
+import { createChannel, whenDead } from "@naiad/link";
+import { createPortTransport } from "@naiad/client";
+import type { ClientContract } from "@naiad/protocol";
+import { InferenceError, invariant } from "@naiad/protocol";
+import type { WhoIsHost } from "@naiad/runtime/contracts";
+import { aliveLock } from "@naiad/runtime/contracts";
+import { standForElection } from "./election.ts";
+import type { GatewayRegistration } from "./gateway-registration.ts";
+import type { HostLine } from "./host-connection.ts";
+import { findHost } from "./host-finder.ts";
+import type { HostOffice } from "./host-office.ts";
+import { takeHostOffice } from "./host-office.ts";
+import { startHost } from "./host-owner.ts";
+import type { StartSettings } from "./start-options.ts";
+
+/**
+ * This page's place among the pages of one base: the first in line runs the host, the others use it and wait for their
+ * turn. A page without a service worker sits alone and always runs its own.
+ */
+export interface HostSeat {
+  /** A line to the host that serves now. Ends only with one, with a failed start of an own host, or with `until`'s reason. */
+  acquire(until: AbortSignal): Promise<HostLine>;
+  /** Resolves when the models of the start are loaded, at once where another page runs the host. Rejects with Triton's text. */
+  modelsLoaded(): Promise<void>;
+  /** Stops an own host after what is in flight, and gives up the place in line. Idempotent. */
+  leave(): Promise<void>;
+}
+
+export interface HostSeatOptions {
+  readonly settings: StartSettings;
+  readonly gateway: GatewayRegistration | undefined;
+  readonly locks: LockManager;
+  /** Under whose alive lock this page asks for ports. */
+  readonly peerId: string;
+}
+
+export function takeHostSeat({ settings, gateway, locks, peerId }: HostSeatOptions): HostSeat {
+  const { base } = settings;
+  const left = new AbortController();
+  const elected = new AbortController();
+  const failed = new AbortController();
+  let office: HostOffice | undefined;
+
+  const takeOffice = (): void => {
+    office = takeHostOffice({ base, start: () => startHost(settings, `naiad:${base}`, locks) });
+    elected.abort();
+  };
+
+  let election = Promise.resolve();
+  if (gateway === undefined) {
+    takeOffice();
+  } else {
+    answerQuestions(gateway, base, () => office, left.signal);
+    election = standForElection(locks, base, { signal: left.signal, onElected: takeOffice });
+    election.catch((error: unknown) => {
+      failed.abort(InferenceError.from(error));
+    });
+  }
+
+  return {
+    async acquire(until) {
+      const ended = AbortSignal.any([until, failed.signal]);
+      for (;;) {
+        ended.throwIfAborted();
+        if (office !== undefined) {
+          const host = await office.host();
+          return hostLine(host.hostId, await host.openPort("client", peerId), locks);
+        }
+        invariant(gateway !== undefined, "a page without a service worker runs its own host");
+        const found = await findHost(gateway, base, peerId, AbortSignal.any([ended, elected.signal]));
+        if (found !== undefined) return hostLine(found.hostId, found.port, locks);
+      }
+    },
+    async modelsLoaded() {
+      const host = await office?.host();
+      await host?.ready;
+    },
+    async leave() {
+      await office?.leave();
+      left.abort(new InferenceError("UNAVAILABLE", "the server was stopped"));
+      await election.catch(() => undefined);
+    },
+  };
+}
+
+/** A channel over `port` that is closed when the host dies. */
+function hostLine(hostId: string, port: MessagePort, locks: LockManager): HostLine {
+  const offers = { calls: {}, streams: {}, notes: {} };
+  const channel = createChannel<ClientContract, EmptyContract>(port, offers, { peer: "the server" });
+  const open = new AbortController();
+  void channel.closed.then(() => {
+    open.abort();
+  });
+  whenDead(locks, aliveLock(hostId), open.signal).then(
+    () => {
+      channel.close(new InferenceError("UNAVAILABLE", "the page that ran the server is gone"));
+    },
+    () => undefined,
+  );
+  return { hostId, channel, transport: createPortTransport(channel) };
+}
+
+/** While this page is in office it gives ports to the gateway and, through it, to other pages. */
+function answerQuestions(
+  { container }: GatewayRegistration,
+  base: string,
+  officeNow: () => HostOffice | undefined,
+  signal: AbortSignal,
+): void {
+  const listen = (event: MessageEvent<unknown>): void => {
+    const office = officeNow();
+    if (office === undefined || !isQuestion(event.data, base) || !(event.source instanceof ServiceWorker))
+      return;
+    // A host that cannot be had is told by silence: the asker asks again.
+    office.answer(event.data, event.source).catch(() => undefined);
+  };
+  container.addEventListener("message", listen);
+  signal.addEventListener(
+    "abort",
+    () => {
+      container.removeEventListener("message", listen);
+    },
+    { once: true },
+  );
+  container.startMessages();
+}
+
+function isQuestion(data: unknown, base: string): data is WhoIsHost {
+  if (typeof data !== "object" || data === null) return false;
+  const message = data as Partial<WhoIsHost>;
+  return message.naiad === "who-is-host" && message.base === base;
+}

@@ -1,0 +1,217 @@
+import type { OnnxEngine } from "@naiad/backend-onnxruntime";
+import { createMemoryFileStore } from "@naiad/core";
+import type { Channel, EmptyContract } from "@naiad/link";
+import { createChannel, holdAlive, whenDead } from "@naiad/link";
+import type { ClientContract, ServerEvent, ServerOptions } from "@naiad/protocol";
+import { InferenceError } from "@naiad/protocol";
+import { createMemoryRepository, memoryLocks, realEndpoints } from "@naiad/testing";
+import { gzipSync } from "node:zlib";
+import { afterEach, describe, expect, it } from "vitest";
+import { fixtureModels } from "../../../../scripts/fixture-models/fixture-models.ts";
+import type { GatewayContract } from "../contracts.ts";
+import { aliveLock, WIRE_VERSION } from "../contracts.ts";
+import { runInstanceWorker } from "../instance/instance-worker.ts";
+import { createBrowserClock } from "./browser-clock.ts";
+import { composeHost } from "./compose-host.ts";
+import type { HostPlatform } from "./compose-host.ts";
+import { createDigest } from "./digest.ts";
+import { createHost } from "./host.ts";
+import type { WorkerSpawner } from "./worker-spawner.ts";
+
+/**
+ * The whole server without a browser: everything is real except that workers run in this thread and that the repository
+ * and the store are memory.
+ */
+const OPTIONS: ServerOptions = {
+  id: "triton",
+  modelRepositories: [{ url: "memory:" }],
+  modelControlMode: "explicit",
+  loadModels: ["batcher"],
+  repositoryPollSecs: 15,
+  strictReadiness: true,
+  exitOnError: true,
+  disableAutoCompleteConfig: false,
+  logVerbose: 0,
+  defaultMaxBatchSize: 4,
+  httpMaxInputSize: 1_000_000,
+  gpuFallback: "cpu",
+  allowSoftwareGpu: false,
+  foldGpus: false,
+  threads: 0,
+  limits: { createMs: 60_000, firstRunMs: 60_000, runMs: 60_000 },
+};
+const ENGINE: OnnxEngine = { build: "wasm", load: () => import("onnxruntime-web") };
+const NOTHING = { calls: {}, streams: {}, notes: {} };
+
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+function fixture(name: string): Readonly<Record<string, string | Uint8Array>> {
+  const found = fixtureModels().find((model) => model.name === name);
+  if (found === undefined) throw new Error(`no fixture ${name}`);
+  return found.files;
+}
+
+async function startServer() {
+  const locks = memoryLocks();
+  const clock = createBrowserClock();
+  const spawnedUrls: string[] = [];
+  const lines: string[] = [];
+  let ids = 0;
+  const spawner: WorkerSpawner = {
+    spawn(url) {
+      spawnedUrls.push(url);
+      const { left, right } = realEndpoints();
+      runInstanceWorker(right, ENGINE, { platform: { locks, gpu: undefined, openStore: () => undefined } });
+      const terminate = (): void => {
+        left.kill();
+        right.kill();
+      };
+      ends.push(terminate);
+      return { endpoint: left, failed: new Promise(() => undefined), terminate };
+    },
+  };
+  const platform: HostPlatform = {
+    clock,
+    locks,
+    spawner,
+    subtle: crypto.subtle,
+    hasJspi: false,
+    compileModule: () => Promise.reject(new Error("not in this test")),
+    newId: () => `id-${(ids += 1)}`,
+    writeLog: ({ message }) => lines.push(message),
+    probe: () =>
+      Promise.resolve({
+        gpus: [],
+        crossOriginIsolated: false,
+        hardwareConcurrency: 2,
+        wasmMemoryLimitBytes: 2 ** 32,
+      }),
+    openStore: () => Promise.resolve(createMemoryFileStore()),
+    openSource: () =>
+      createMemoryRepository({ batcher: fixture("batcher") }, { digest: createDigest(crypto.subtle) }),
+  };
+  const host = createHost({
+    clock,
+    compose: (start) => composeHost(start, platform),
+    holdAlive: (hostId) => holdAlive(locks, aliveLock(hostId)),
+    whenDead: (peerId, signal) => whenDead(locks, aliveLock(peerId), signal),
+  });
+  await host.start({
+    wireVersion: WIRE_VERSION,
+    hostId: "host-1",
+    options: OPTIONS,
+    assets: {
+      host: "host",
+      instanceWasm: "wasm",
+      instanceJspi: "jspi",
+      instanceAsyncify: "asyncify",
+      ort: "",
+    },
+    storageName: "store",
+  });
+  ends.push(() => host.stop());
+
+  async function port(kind: "client" | "gateway") {
+    const { left, right } = realEndpoints();
+    ends.push(await holdAlive(locks, aliveLock(kind)));
+    // The host uses no more of a port than an endpoint has.
+    await host.attach(kind, kind, right as unknown as MessagePort);
+    ends.push(() => {
+      left.kill();
+    });
+    return left;
+  }
+  const gateway: Channel<GatewayContract> = createChannel<GatewayContract, EmptyContract>(
+    await port("gateway"),
+    NOTHING,
+    { peer: "host" },
+  );
+  const client: Channel<ClientContract> = createChannel<ClientContract, EmptyContract>(
+    await port("client"),
+    NOTHING,
+    { peer: "host" },
+  );
+  async function http(
+    method: string,
+    rawTarget: string,
+    body: Uint8Array = new Uint8Array(),
+    headers: readonly [string, string][] = [],
+  ) {
+    const answer = await gateway.call("exchange", {
+      method,
+      rawTarget,
+      headers,
+      body: new Uint8Array(body).buffer,
+      clientId: "c",
+      bodyHash: "",
+    });
+    const text = answer.body.kind === "bytes" ? new TextDecoder().decode(answer.body.bytes) : "a stream";
+    return { status: answer.status, json: text === "" ? undefined : (JSON.parse(text) as unknown) };
+  }
+  return { host, client, http, spawnedUrls, lines };
+}
+
+const encode = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
+const REQUEST = { inputs: [{ name: "INPUT", datatype: "FP32", shape: [1, 4], data: [0, 1, 2, 3] }] };
+
+describe("composeHost", () => {
+  it("loads a model and answers over both roads", async () => {
+    const { host, client, http, spawnedUrls, lines } = await startServer();
+    const events: ServerEvent[] = [];
+    const listening = (async () => {
+      for await (const event of client.stream("events", {})) events.push(event);
+    })();
+    listening.catch(() => undefined);
+    await host.ready();
+
+    expect(await http("GET", "/v2/health/ready")).toMatchObject({ status: 200 });
+    expect(await http("GET", "/v2")).toMatchObject({
+      status: 200,
+      json: { name: "triton", version: expect.stringMatching(/^2\.\d+\.\d+\+naiad\./) as unknown },
+    });
+    const plain = await http("POST", "/v2/models/batcher/infer", encode(REQUEST));
+    expect(plain).toMatchObject({
+      status: 200,
+      json: { model_name: "batcher", outputs: [{ name: "OUTPUT" }] },
+    });
+    const packed = await http("POST", "/v2/models/batcher/infer", gzipSync(encode(REQUEST)), [
+      ["content-encoding", "gzip"],
+    ]);
+    expect(packed).toEqual(plain);
+    expect(await http("POST", "/v2/models/nobody/infer", encode(REQUEST))).toMatchObject({ status: 404 });
+
+    const bytes = new Uint8Array(Float32Array.of(0, 1, 2, 3).buffer);
+    const response = await client.call("modelInfer", {
+      modelName: "batcher",
+      modelVersion: "",
+      id: "7",
+      parameters: {},
+      inputs: [{ kind: "bytes", name: "INPUT", datatype: "FP32", shape: [1, 4], bytes }],
+      outputs: [],
+    });
+    const [output] = response.outputs;
+    const values = output?.kind === "bytes" ? [...new Float32Array(output.bytes.slice().buffer)] : [];
+    expect(plain.json).toMatchObject({ outputs: [{ data: values }] });
+
+    expect(await client.call("instances", {})).toMatchObject([
+      { modelName: "batcher", state: "ready", device: { executionProvider: "wasm" } },
+    ]);
+    expect(new Set(spawnedUrls)).toEqual(new Set(["wasm"]));
+    expect(events.some(({ kind }) => kind === "model")).toBe(true);
+    const logged = events.flatMap((event) => (event.kind === "log" ? [event.message] : []));
+    expect(logged.length).toBeGreaterThan(0);
+    // Each line once, whoever wrote it.
+    expect(lines.slice(-logged.length)).toEqual(logged);
+  });
+
+  it("ends its workers when it stops", async () => {
+    const { host, client } = await startServer();
+    await host.ready();
+    await host.stop();
+    await expect(client.call("serverLive", {})).rejects.toBeInstanceOf(InferenceError);
+    await expect(host.ready()).resolves.toBeUndefined();
+  });
+});

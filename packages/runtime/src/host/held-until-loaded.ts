@@ -1,0 +1,42 @@
+import type { OperationContext, OperationInput, OperationName, OperationOutput } from "@naiad/protocol";
+import type { HostServices } from "./session.ts";
+
+/**
+ * The same services, except that requests wait while the server loads the models of its start. tritonserver opens its
+ * endpoints only after that; and a request that comes over from a host that has died must not fail because its successor
+ * began a moment ago. `wait` gives `undefined` once there is nothing to wait for; it may give up and let a request
+ * through, which the server then refuses. Health is told at any time.
+ */
+export function heldUntilLoaded(
+  services: HostServices,
+  wait: (signal: AbortSignal) => Promise<void> | undefined,
+): HostServices {
+  const { operations, handleExchange } = services;
+
+  const held =
+    <Name extends OperationName>(name: Name) =>
+    async (input: OperationInput<Name>, context: OperationContext): Promise<OperationOutput<Name>> => {
+      await wait(context.signal);
+      return operations[name](input, context);
+    };
+
+  return {
+    ...services,
+    operations: {
+      ...operations,
+      serverMetadata: held("serverMetadata"),
+      modelReady: held("modelReady"),
+      modelMetadata: held("modelMetadata"),
+      modelConfig: held("modelConfig"),
+      modelStatistics: held("modelStatistics"),
+      modelInfer: held("modelInfer"),
+      repositoryIndex: held("repositoryIndex"),
+      repositoryModelLoad: held("repositoryModelLoad"),
+      repositoryModelUnload: held("repositoryModelUnload"),
+    },
+    handleExchange: async (request) => {
+      if (!request.rawTarget.startsWith("/v2/health/")) await wait(request.signal);
+      return handleExchange(request);
+    },
+  };
+}
