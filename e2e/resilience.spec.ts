@@ -83,12 +83,17 @@ test("a second tab uses the first one's host, and becomes the host when it is cl
   );
   expect(joined).toBe(first);
   parsed(await inferJson(second, "simple", SIMPLE_INPUTS));
+  // Loaded through the API, not by an option: it outlives the host as well.
+  await second.evaluate(() => window.test.server.client.loadModel("batcher"));
 
   await blank.close();
   await expect
     .poll(async () => (await send(second, "GET", "/v2/models/simple/ready")).status, { timeout: 20_000 })
     .toBe(200);
   expect(parsed(await inferJson(second, "simple", SIMPLE_INPUTS)).outputs[0]?.data).toEqual(range(16, 1));
+  await expect
+    .poll(async () => (await send(second, "GET", "/v2/models/batcher/ready")).status, { timeout: 20_000 })
+    .toBe(200);
   expect(await second.evaluate(async () => (await window.test.server.info()).hostId)).not.toBe(first);
   const sum = await second.evaluate(async () => {
     const ones = new Int32Array(16).fill(1);

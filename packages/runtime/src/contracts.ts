@@ -34,6 +34,8 @@ export interface HostStart {
   readonly assets: AssetUrls;
   /** Names of the databases: one server per origin and base path. */
   readonly storageName: string;
+  /** The host after which this one comes: its models are loaded again. Absent for the first of a page's life. */
+  readonly successorOf?: string;
 }
 
 /** Exposed by the host worker over Comlink to the page that owns it. */

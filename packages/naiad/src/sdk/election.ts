@@ -1,3 +1,4 @@
+import type { LockManagerLike } from "@naiad/link";
 import { electionLock } from "@naiad/runtime/contracts";
 
 /**
@@ -5,7 +6,7 @@ import { electionLock } from "@naiad/runtime/contracts";
  * earlier has gone; the office is held until `signal` fires. Resolves when the office is given back.
  */
 export async function standForElection(
-  locks: Pick<LockManager, "request">,
+  locks: LockManagerLike,
   base: string,
   options: { readonly signal: AbortSignal; readonly onElected: () => void },
 ): Promise<void> {

@@ -16,6 +16,8 @@ const STEADY_MS = 10_000;
 export interface HostOffice {
   /** The host that runs now; waits while it is being restarted. Rejects when the office was left. */
   host(): Promise<OwnedHost>;
+  /** Whether a host runs at this moment. */
+  isReady(): boolean;
   /** Answers a gateway's question. */
   answer(question: WhoIsHost, asker: Pick<ServiceWorker, "postMessage">): Promise<void>;
   /** Stops the host and every duty. Idempotent. */
@@ -30,8 +32,18 @@ export interface HostOfficeOptions {
 
 export function takeHostOffice({ base, start }: HostOfficeOptions): HostOffice {
   const left = new AbortController();
-  let current: Promise<OwnedHost> = start();
-  current.catch(() => undefined);
+  let isReady = false;
+  const begin = (): Promise<OwnedHost> => {
+    const starting = start();
+    starting.then(
+      (host) => {
+        isReady = !host.lost.aborted;
+      },
+      () => undefined,
+    );
+    return starting;
+  };
+  let current = begin();
 
   const keep = async (): Promise<void> => {
     let failures = 0;
@@ -40,18 +52,19 @@ export function takeHostOffice({ base, start }: HostOfficeOptions): HostOffice {
       const host = await current.catch(() => undefined);
       if (host === undefined && first) return;
       if (host !== undefined) await aborted(host.lost);
+      isReady = false;
       if (performance.now() - startedAt > STEADY_MS) failures = 0;
       await pause(Math.min(100 * 2 ** failures, LONGEST_PAUSE_MS), left.signal);
       failures += 1;
       if (left.signal.aborted) return;
-      current = start();
-      current.catch(() => undefined);
+      current = begin();
     }
   };
   const kept = keep();
 
   return {
     host: () => current,
+    isReady: () => isReady,
     async answer(question, asker) {
       const { kind, peerId, clientId } = question;
       const host = await current;

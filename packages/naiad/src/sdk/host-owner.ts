@@ -1,8 +1,10 @@
+import type { LockManagerLike } from "@naiad/link";
 import { whenDead, wrapControl } from "@naiad/link";
 import type { HostInfo } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 import type { AssetUrls, HostControl, HostStart } from "@naiad/runtime/contracts";
 import { aliveLock, WIRE_VERSION } from "@naiad/runtime/contracts";
+import { randomId } from "@naiad/runtime/platform";
 import type { StartSettings } from "./start-options.ts";
 
 /** How long a host worker may take until it serves; models load after that. */
@@ -22,13 +24,16 @@ export interface OwnedHost {
   stop(): Promise<void>;
 }
 
+export interface StartHostOptions {
+  readonly settings: StartSettings;
+  readonly locks: LockManagerLike;
+  /** The host that served this page before. */
+  readonly successorOf: string | undefined;
+}
+
 /** Starts a host worker; rejects, leaving nothing behind, where it cannot start. */
-export async function startHost(
-  settings: StartSettings,
-  storageName: string,
-  locks: LockManager,
-): Promise<OwnedHost> {
-  const hostId = crypto.randomUUID();
+export async function startHost({ settings, locks, successorOf }: StartHostOptions): Promise<OwnedHost> {
+  const hostId = randomId();
   const assets = assetUrls(settings.assets);
   const worker = new Worker(assets.host, { type: "module", name: "naiad host" });
   const gone = new AbortController();
@@ -51,9 +56,9 @@ export async function startHost(
     hostId,
     options: settings.server,
     assets,
-    storageName,
+    storageName: `naiad:${settings.base}`,
+    ...(successorOf !== undefined && { successorOf }),
   };
-
   const late = setTimeout(
     () => end(new InferenceError("UNAVAILABLE", `the host worker did not start within ${START_MS / 1000} s`)),
     START_MS,

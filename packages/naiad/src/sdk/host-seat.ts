@@ -1,10 +1,10 @@
-import type { EmptyContract } from "@naiad/link";
+import type { EmptyContract, LockManagerLike } from "@naiad/link";
 import { createChannel, whenDead } from "@naiad/link";
 import { createPortTransport } from "@naiad/client";
 import type { ClientContract } from "@naiad/protocol";
 import { InferenceError, invariant } from "@naiad/protocol";
-import type { WhoIsHost } from "@naiad/runtime/contracts";
-import { aliveLock } from "@naiad/runtime/contracts";
+import type { HostIsComing, WhoIsHost } from "@naiad/runtime/contracts";
+import { aliveLock, WIRE_VERSION } from "@naiad/runtime/contracts";
 import { standForElection } from "./election.ts";
 import type { GatewayRegistration } from "./gateway-registration.ts";
 import type { HostLine } from "./host-connection.ts";
@@ -30,7 +30,7 @@ export interface HostSeat {
 export interface HostSeatOptions {
   readonly settings: StartSettings;
   readonly gateway: GatewayRegistration | undefined;
-  readonly locks: LockManager;
+  readonly locks: LockManagerLike;
   /** Under whose alive lock this page asks for ports. */
   readonly peerId: string;
 }
@@ -41,17 +41,23 @@ export function takeHostSeat({ settings, gateway, locks, peerId }: HostSeatOptio
   const elected = new AbortController();
   const failed = new AbortController();
   let office: HostOffice | undefined;
+  let lastHostId: string | undefined;
+  let searches = 0;
 
   const takeOffice = (): void => {
-    office = takeHostOffice({ base, start: () => startHost(settings, `naiad:${base}`, locks) });
+    office = takeHostOffice({ base, start: () => startHost({ settings, locks, successorOf: lastHostId }) });
     elected.abort();
+  };
+  const lineTo = (hostId: string, port: MessagePort): HostLine => {
+    lastHostId = hostId;
+    return hostLine(hostId, port, locks);
   };
 
   let election = Promise.resolve();
   if (gateway === undefined) {
     takeOffice();
   } else {
-    answerQuestions(gateway, base, () => office, left.signal);
+    answerQuestions(gateway, base, () => ({ office, isSearching: searches > 0 }), left.signal);
     election = standForElection(locks, base, { signal: left.signal, onElected: takeOffice });
     election.catch((error: unknown) => {
       failed.abort(InferenceError.from(error));
@@ -61,15 +67,20 @@ export function takeHostSeat({ settings, gateway, locks, peerId }: HostSeatOptio
   return {
     async acquire(until) {
       const ended = AbortSignal.any([until, failed.signal]);
-      for (;;) {
-        ended.throwIfAborted();
-        if (office !== undefined) {
-          const host = await office.host();
-          return hostLine(host.hostId, await host.openPort("client", peerId), locks);
+      searches += 1;
+      try {
+        for (;;) {
+          ended.throwIfAborted();
+          if (office !== undefined) {
+            const host = await office.host();
+            return lineTo(host.hostId, await host.openPort("client", peerId));
+          }
+          invariant(gateway !== undefined, "a page without a service worker runs its own host");
+          const found = await findHost(gateway, base, peerId, AbortSignal.any([ended, elected.signal]));
+          if (found !== undefined) return lineTo(found.hostId, found.port);
         }
-        invariant(gateway !== undefined, "a page without a service worker runs its own host");
-        const found = await findHost(gateway, base, peerId, AbortSignal.any([ended, elected.signal]));
-        if (found !== undefined) return hostLine(found.hostId, found.port, locks);
+      } finally {
+        searches -= 1;
       }
     },
     async modelsLoaded() {
@@ -85,7 +96,7 @@ export function takeHostSeat({ settings, gateway, locks, peerId }: HostSeatOptio
 }
 
 /** A channel over `port` that is closed when the host dies. */
-function hostLine(hostId: string, port: MessagePort, locks: LockManager): HostLine {
+function hostLine(hostId: string, port: MessagePort, locks: LockManagerLike): HostLine {
   const offers = { calls: {}, streams: {}, notes: {} };
   const channel = createChannel<ClientContract, EmptyContract>(port, offers, { peer: "the server" });
   const open = new AbortController();
@@ -101,19 +112,29 @@ function hostLine(hostId: string, port: MessagePort, locks: LockManager): HostLi
   return { hostId, channel, transport: createPortTransport(channel) };
 }
 
+interface SeatState {
+  readonly office: HostOffice | undefined;
+  /** This page waits for a host itself, so one is coming: its own or another page's. */
+  readonly isSearching: boolean;
+}
+
 /** While this page is in office it gives ports to the gateway and, through it, to other pages. */
 function answerQuestions(
   { container }: GatewayRegistration,
   base: string,
-  officeNow: () => HostOffice | undefined,
+  state: () => SeatState,
   signal: AbortSignal,
 ): void {
   const listen = (event: MessageEvent<unknown>): void => {
-    const office = officeNow();
-    if (office === undefined || !isQuestion(event.data, base) || !(event.source instanceof ServiceWorker))
-      return;
+    const { data, source } = event;
+    if (!isQuestion(data, base) || !(source instanceof ServiceWorker)) return;
+    const { office, isSearching } = state();
+    if (office === undefined ? isSearching : !office.isReady()) {
+      const sign: HostIsComing = { naiad: "host-is-coming", wireVersion: WIRE_VERSION, base };
+      source.postMessage(sign);
+    }
     // A host that cannot be had is told by silence: the asker asks again.
-    office.answer(event.data, event.source).catch(() => undefined);
+    office?.answer(data, source).catch(() => undefined);
   };
   container.addEventListener("message", listen);
   signal.addEventListener(

@@ -3,6 +3,7 @@ import { holdAlive } from "@naiad/link";
 import type { ServerEvent } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 import { aliveLock } from "@naiad/runtime/contracts";
+import { platformLocks, randomId } from "@naiad/runtime/platform";
 import type { GatewayRegistration } from "./gateway-registration.ts";
 import { registerGateway } from "./gateway-registration.ts";
 import type { HostConnection } from "./host-connection.ts";
@@ -27,10 +28,10 @@ export interface JoinOptions {
 /** The composition root of a page's part of the server. */
 export async function joinServer(settings: StartSettings, options: JoinOptions): Promise<NaiadServer> {
   const { base } = settings;
-  const { locks } = navigator;
+  const locks = platformLocks(navigator);
   const stopped = new AbortController();
   const starting = withSignal(stopped.signal, options.signal);
-  const peerId = crypto.randomUUID();
+  const peerId = randomId();
   const letGo = await holdAlive(locks, aliveLock(peerId));
 
   let seat: HostSeat | undefined;

@@ -5,7 +5,7 @@ import { createHttpHandler } from "@naiad/http";
 import type { FaultHook, LockManagerLike } from "@naiad/link";
 import { whenDead } from "@naiad/link";
 import { encodeConfig } from "@naiad/model-config";
-import type { RepositoryLocation } from "@naiad/protocol";
+import type { RepositoryLocation, ServerOptions } from "@naiad/protocol";
 import type { HostStart } from "../contracts.ts";
 import { aliveLock, WIRE_VERSION } from "../contracts.ts";
 import { lockDownloads } from "../storage/lock-downloads.ts";
@@ -17,6 +17,8 @@ import type { HostParts } from "./host.ts";
 import { createInstanceWorkers } from "./instance-workers.ts";
 import { createLogBook } from "./log-book.ts";
 import type { LogBook, LogLine } from "./log-book.ts";
+import { createSuccession } from "./succession.ts";
+import type { Succession } from "./succession.ts";
 import { createSharedWasmModule } from "./shared-wasm-module.ts";
 import type { CompileModule } from "./shared-wasm-module.ts";
 import { createWorkerBackend } from "./worker-backend.ts";
@@ -41,17 +43,19 @@ export interface HostPlatform {
 
 /** Puts the whole server together. */
 export async function composeHost(start: HostStart, platform: HostPlatform): Promise<HostParts> {
-  const { options, assets } = start;
+  const { assets } = start;
   const { clock, locks, newId } = platform;
   const logger = createLogBook({
     epochMs: () => clock.epochMs(),
     sink: platform.writeLog,
-    verboseLevel: options.logVerbose,
+    verboseLevel: start.options.logVerbose,
   });
   const [capabilities, store] = await Promise.all([
     platform.probe(),
     platform.openStore(start.storageName, logger),
   ]);
+  const succession = createSuccession(store, logger);
+  const options = await succeed(start, succession);
   const workers = createInstanceWorkers({
     spawner: platform.spawner,
     clock,
@@ -91,9 +95,16 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
     downloadLock: lockDownloads(locks),
     version: SERVER_VERSION,
   });
+  let isServing = true;
+  server.subscribe((event) => {
+    // What a stop unloads stays for the successor.
+    if (event.kind === "model" && isServing) {
+      succession.leave(start.hostId, [...new Set(server.instances().map(({ modelName }) => modelName))]);
+    }
+  });
   return {
     services: {
-      info: { hostId: start.hostId, wireVersion: WIRE_VERSION, options, capabilities },
+      info: { hostId: start.hostId, wireVersion: WIRE_VERSION, options: start.options, capabilities },
       operations: server,
       instances: () => server.instances(),
       subscribe: bothOf((listener) => server.subscribe(listener), logger),
@@ -105,6 +116,7 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
     },
     start: (signal) => server.start(signal),
     stop: async () => {
+      isServing = false;
       try {
         await server.stop();
       } finally {
@@ -112,6 +124,16 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
       }
     },
   };
+}
+
+/**
+ * The options to run with: a successor loads what its predecessor served. A model of these that cannot be loaded any more
+ * is no reason to end a server that others use.
+ */
+async function succeed({ options, successorOf }: HostStart, succession: Succession): Promise<ServerOptions> {
+  if (successorOf === undefined || options.modelControlMode !== "explicit") return options;
+  const inherited = await succession.inheritedFrom(successorOf);
+  return inherited === undefined ? options : { ...options, loadModels: inherited, exitOnError: false };
 }
 
 /** The server's events, and as log events the lines of the whole host, of which the server's own are only a part. */

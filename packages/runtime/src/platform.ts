@@ -1,0 +1,3 @@
+/** What pages too need of the platform where a secure context may be missing. */
+export { platformLocks } from "./host/platform-locks.ts";
+export { randomId } from "./random-id.ts";
