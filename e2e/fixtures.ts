@@ -1,12 +1,12 @@
 import type { CDPSession, Page } from "playwright/test";
 import { test as base, expect } from "playwright/test";
 import type { StartServerOptions } from "naiad";
-import type { Origin, OriginOptions } from "./origin.ts";
+import type { Origin } from "./origin.ts";
 import { serveOrigin } from "./origin.ts";
-import type { TestPage } from "./pages/test-page.ts";
+import type {} from "./pages/test-page.ts";
 
 export { expect };
-export type { Page, TestPage };
+export type { Page };
 
 export interface Fixtures {
   /** One web server per worker process. Tests that stop theirs start their own with `serveOrigin`. */
@@ -64,4 +64,4 @@ export async function killServiceWorkers(page: Page): Promise<void> {
 }
 
 export { serveOrigin };
-export type { Origin, OriginOptions };
+export type { Origin };

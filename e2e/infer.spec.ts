@@ -59,6 +59,26 @@ test.describe("plain fetch", () => {
     expect(parsed(strings).outputs[0]?.data).toEqual(["", "Grüße", "日本"]);
   });
 
+  test("classification with the model's labels", async ({ blank }) => {
+    await blank.evaluate(() => window.test.server.client.loadModel("classifier"));
+    const metadata = JSON.parse((await send(blank, "GET", "/v2/models/classifier")).body) as {
+      readonly inputs: readonly { readonly name: string; readonly shape: readonly number[] }[];
+      readonly outputs: readonly { readonly name: string }[];
+    };
+    const [input] = metadata.inputs;
+    const [output] = metadata.outputs;
+    if (input === undefined || output === undefined) throw new Error("one input, one output");
+    const width = input.shape.at(-1) ?? 0;
+    const body = {
+      inputs: [{ name: input.name, datatype: "FP32", shape: [1, width], data: range(width) }],
+      outputs: [{ name: output.name, parameters: { classification: 2 } }],
+    };
+    const answer = await send(blank, "POST", "/v2/models/classifier/infer", JSON.stringify(body));
+    const [best] = parsed(answer).outputs;
+    expect(best).toMatchObject({ datatype: "BYTES", shape: [1, 2] });
+    expect(best?.data[0]).toMatch(/^\d\.\d{6}:\d:[a-z]+$/);
+  });
+
   test("binary tensors in and out", async ({ blank }) => {
     const result = await blank.evaluate(async () => {
       const input = Int32Array.from({ length: 16 }, (_, index) => index * 3);

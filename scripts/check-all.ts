@@ -39,7 +39,7 @@ const STEPS: readonly Step[] = [
   gate("floors", "scripts/check-floors.ts"),
   gate("format", "node_modules/prettier/bin/prettier.cjs", "--check", "--log-level", "warn", "."),
   gate("lint", "node_modules/eslint/bin/eslint.js", "--cache", "--cache-location", ".cache/eslint", "."),
-  gate("dead code", "node_modules/knip/bin/knip.js"),
+  gate("dead code", "node_modules/knip/bin/knip.js", "--no-config-hints"),
   gate("package", "scripts/check-package.ts"),
   { name: "unit tests", run: unitTests },
   { name: "browser and end-to-end tests", run: endToEndTests },

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { fixtureModels } from "./fixture-models/fixture-models.ts";
+import { fixtureModels } from "@naiad/testing/fixture-models";
 
 /**
  * Writes small model directories for tests, benchmarks and the playground; the same bytes every time.

@@ -1,4 +1,4 @@
-import { fixtureModels } from "./fixture-models/fixture-models.ts";
+import { fixtureModels } from "@naiad/testing/fixture-models";
 import { describeSummary, writeModels } from "./sample-models/write-models.ts";
 import { sampleModels } from "./sample-models/sample-models.ts";
 

@@ -2,9 +2,14 @@ import type { ModelFiles, ModelSpec } from "@naiad/core";
 import { InferenceError } from "@naiad/protocol";
 import { DataType, parseConfigText } from "@naiad/model-config";
 import { describe, expect, it } from "vitest";
-import { fixtureModels } from "../../../scripts/fixture-models/fixture-models.ts";
-import { identityModel } from "../../../scripts/fixture-models/models.ts";
-import { ElementType, node, onnxModel, value } from "../../../scripts/fixture-models/onnx-graph.ts";
+import {
+  ElementType,
+  fixtureModels,
+  identityModel,
+  node,
+  onnxModel,
+  value,
+} from "@naiad/testing/fixture-models";
 import { prepareOnnx } from "./backend.ts";
 
 function specOf(config: string, contents: Readonly<Record<string, Uint8Array>>, version = 1): ModelSpec {
@@ -22,7 +27,12 @@ function specOf(config: string, contents: Readonly<Record<string, Uint8Array>>, 
       return Promise.resolve(content.slice(range?.start, range?.end));
     },
   };
-  return { modelName: "m", version, config: parseConfigText(`name: "m" ${config}`), files };
+  return {
+    modelName: "m",
+    version,
+    config: parseConfigText(`name: "m" ${config}`, { fileName: "config.pbtxt" }),
+    files,
+  };
 }
 
 function prepare(spec: ModelSpec, autoComplete = true): ReturnType<typeof prepareOnnx> {
@@ -43,8 +53,11 @@ describe("prepareOnnx", () => {
         (entry): entry is [string, Uint8Array] => typeof entry[1] !== "string",
       );
       const spec = specOf("", Object.fromEntries(contents));
-      const prepared = await prepare({ ...spec, config: parseConfigText(config) });
-      expect(prepared).toEqual(parseConfigText(config));
+      const prepared = await prepare({
+        ...spec,
+        config: parseConfigText(config, { fileName: "config.pbtxt" }),
+      });
+      expect(prepared).toEqual(parseConfigText(config, { fileName: "config.pbtxt" }));
       seen.push(name);
     }
     expect(seen).toHaveLength(fixtureModels().length - 1);

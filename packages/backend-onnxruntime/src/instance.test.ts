@@ -5,17 +5,18 @@ import { parseConfigText } from "@naiad/model-config";
 import type { BytesTensor, Datatype } from "@naiad/protocol";
 import { encodeBytesElements, InferenceError, tensorByteSize } from "@naiad/protocol";
 import { afterEach, describe, expect, it } from "vitest";
-import { fixtureModels } from "../../../scripts/fixture-models/fixture-models.ts";
-import { addSubModel, identityModel } from "../../../scripts/fixture-models/models.ts";
-import type { Value } from "../../../scripts/fixture-models/onnx-graph.ts";
+import type { Value } from "@naiad/testing/fixture-models";
 import {
+  addSubModel,
   attribute,
   ElementType,
+  fixtureModels,
   floats,
+  identityModel,
   node,
   onnxModel,
   value,
-} from "../../../scripts/fixture-models/onnx-graph.ts";
+} from "@naiad/testing/fixture-models";
 import type { OnnxEngine } from "./engine.ts";
 import type { OnnxInstance } from "./instance.ts";
 import { createOnnxInstance } from "./instance.ts";
@@ -46,7 +47,12 @@ async function load(
   const instance = await createOnnxInstance(
     ORT,
     ENGINE.build,
-    { config: parseConfigText(config), model, externalFiles, target: { kind: "wasm" } },
+    {
+      config: parseConfigText(config, { fileName: "config.pbtxt" }),
+      model,
+      externalFiles,
+      target: { kind: "wasm" },
+    },
     { onRun: (kind) => runs.push(kind), log: (level, message) => log.push(`${level}: ${message}`) },
   );
   open.push(instance);
@@ -422,8 +428,10 @@ describe("what a model may look like", () => {
     expect(outputsOf(outcome)).toEqual([texts("label", [1], ["setosa"])]);
   });
 
-  function tensorType(): Value["type"] {
-    return value("", ElementType.FLOAT, ["batch", 2]).type;
+  function tensorType(): NonNullable<Value["type"]> {
+    const { type } = value("", ElementType.FLOAT, ["batch", 2]);
+    if (type === undefined) throw new Error("a value has a type");
+    return type;
   }
 
   /** Declares [2, 3] for a result whose shape [3, 2] shows only once a constant has been folded. */

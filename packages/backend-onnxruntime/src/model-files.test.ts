@@ -5,7 +5,12 @@ import { externalFilePaths, onnxFilePath } from "./model-files.ts";
 
 function locationOf(paths: readonly string[], config = ""): ModelLocation {
   const files = paths.map((path) => ({ path, size: 1, sha256: "", chunks: [] }));
-  return { modelName: "m", version: 3, config: parseConfigText(`name: "m" ${config}`), files };
+  return {
+    modelName: "m",
+    version: 3,
+    config: parseConfigText(`name: "m" ${config}`, { fileName: "config.pbtxt" }),
+    files,
+  };
 }
 
 describe("onnxFilePath", () => {

@@ -13,7 +13,7 @@ function optionsOf(text: string): ReturnType<typeof sessionOptions> {
 }
 
 function configOf(text: string): ModelConfig {
-  return parseConfigText(`name: "m" ${text}`);
+  return parseConfigText(`name: "m" ${text}`, { fileName: "config.pbtxt" });
 }
 
 function parameter(key: string, value: string): string {

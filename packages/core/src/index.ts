@@ -3,7 +3,11 @@ export * from "./scheduling/scheduler.ts";
 export type { RequestTarget } from "./request/inference-request.ts";
 export { validateRequest } from "./request/inference-request.ts";
 export { requestPrefix } from "./request/request-prefix.ts";
-export type { BatchLimit, ModelStatisticsDetails, ModelStatisticsRecorder } from "./statistics/model-statistics.ts";
+export type {
+  BatchLimit,
+  ModelStatisticsDetails,
+  ModelStatisticsRecorder,
+} from "./statistics/model-statistics.ts";
 export { createModelStatistics } from "./statistics/model-statistics.ts";
 export type { DownloadLock, FetchModelFiles, FileProgress } from "./repository/fetch-files.ts";
 export { fetchModelFiles } from "./repository/fetch-files.ts";

@@ -7,7 +7,6 @@ export interface HttpOptions {
   /** A header on every response by which a client knows this server from others. Name in lower case. */
   readonly marker?: readonly [name: string, value: string];
   readonly decompress?: Decompress;
-  readonly labels?: LabelSource;
 }
 
 /**
@@ -19,10 +18,3 @@ export type Decompress = (
   bytes: Uint8Array,
   maxByteSize: number,
 ) => Promise<Uint8Array>;
-
-/** The labels of an output by class index, or `undefined` where the model has none. */
-export type LabelSource = (
-  modelName: string,
-  modelVersion: string,
-  output: string,
-) => Promise<readonly string[] | undefined>;

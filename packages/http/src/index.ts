@@ -1,2 +1,2 @@
 export { createHttpHandler } from "./http-handler.ts";
-export type { Decompress, HttpOptions, LabelSource } from "./http-options.ts";
+export type { Decompress, HttpOptions } from "./http-options.ts";

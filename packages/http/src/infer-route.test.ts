@@ -352,46 +352,33 @@ describe("raw bodies", () => {
 });
 
 describe("classification", () => {
-  const scores = (request: InferenceRequest): InferenceResponse => {
-    expect(request.outputs).toEqual([{ name: "y" }, { name: "z" }]);
-    const bytes = bytesOf(Float32Array.of(0.25, 0.75, 1, 2));
-    const output = { kind: "bytes", datatype: "FP32", shape: [2, 2], bytes } as const;
+  const classes = (request: InferenceRequest): InferenceResponse => {
+    expect(request.outputs).toEqual([{ name: "y", classCount: 1 }, { name: "z" }]);
+    const bytes = encodeBytesElements(["0.750000:1:dog", "2.000000:1:dog"]);
     return {
       modelName: "simple",
       modelVersion: "1",
       id: "",
       parameters: {},
-      outputs: [
-        { ...output, name: "y" },
-        { ...output, name: "z" },
-      ],
+      outputs: [{ kind: "bytes", datatype: "BYTES", shape: [2, 1], name: "y", bytes }],
     };
   };
   const body = (binary: string): string =>
     `{"inputs":[],"outputs":[{"name":"y","parameters":{"classification":1,"binary_data":${binary}}},{"name":"z"}]}`;
 
-  it("gives the best of each row, with labels", async () => {
-    const settings: HttpOptions = {
-      ...options({ infer: scores }),
-      labels: (modelName, modelVersion, output) => {
-        expect([modelName, modelVersion, output]).toEqual(["simple", "1", "y"]);
-        return Promise.resolve(["cat", "dog"]);
-      },
-    };
-    expect(await answer(settings, { body: body("false") })).toEqual([
+  it("is asked of the server, and travels as strings", async () => {
+    expect(await answer(options({ infer: classes }), { body: body("false") })).toEqual([
       200,
       '{"model_name":"simple","model_version":"1","outputs":[' +
-        '{"name":"y","datatype":"BYTES","shape":[2,1],"data":["0.750000:1:dog","2.000000:1:dog"]},' +
-        '{"name":"z","datatype":"FP32","shape":[2,2],"data":[0.25,0.75,1.0,2.0]}]}',
+        '{"name":"y","datatype":"BYTES","shape":[2,1],"data":["0.750000:1:dog","2.000000:1:dog"]}]}',
     ]);
   });
 
-  it("takes the whole tensor for one item without batching, and travels in binary", async () => {
-    const response = await send(options({ infer: scores, config: { max_batch_size: 0 } }), {
-      body: body("true"),
-    });
+  it("travels in binary", async () => {
+    const response = await send(options({ infer: classes }), { body: body("true") });
     const headerLength = Number(headerValue(response.headers, "inference-header-content-length"));
-    // Not batched: one item of four elements.
-    expect(bytesIn(response).slice(headerLength)).toEqual(encodeBytesElements(["2.000000:3"]));
+    expect(bytesIn(response).slice(headerLength)).toEqual(
+      encodeBytesElements(["0.750000:1:dog", "2.000000:1:dog"]),
+    );
   });
 });

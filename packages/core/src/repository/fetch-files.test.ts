@@ -212,7 +212,7 @@ describe("a transfer that breaks", () => {
     const content = contentOf([1, 2], 2 * 1024 * 1024);
     const repository = await repositoryOf({ a: content });
     let breaks = 0;
-    const source = sourceOf(repository, (piece, read, offset) => {
+    const source = sourceOf(repository, (piece, _read, offset) => {
       if (offset === 3 * 1024 * 1024 && breaks++ < 3) throw new TypeError("network changed");
       return piece;
     });

@@ -7,7 +7,7 @@ import { InferenceError } from "@naiad/protocol";
 import { createMemoryRepository, memoryLocks, realEndpoints } from "@naiad/testing";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
-import { fixtureModels } from "../../../../scripts/fixture-models/fixture-models.ts";
+import { fixtureModels } from "@naiad/testing/fixture-models";
 import type { GatewayContract } from "../contracts.ts";
 import { aliveLock, WIRE_VERSION } from "../contracts.ts";
 import { runInstanceWorker } from "../instance/instance-worker.ts";

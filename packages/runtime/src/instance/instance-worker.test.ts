@@ -8,7 +8,7 @@ import { InferenceError } from "@naiad/protocol";
 import type { MemoryLocks } from "@naiad/testing";
 import { memoryLocks, realEndpoints } from "@naiad/testing";
 import { afterEach, describe, expect, it } from "vitest";
-import { fixtureModels } from "../../../../scripts/fixture-models/fixture-models.ts";
+import { fixtureModels } from "@naiad/testing/fixture-models";
 import type { InstanceContract, InstanceCreate, InstanceHostContract } from "../contracts.ts";
 import { aliveLock, WIRE_VERSION } from "../contracts.ts";
 import { runInstanceWorker } from "./instance-worker.ts";
@@ -83,7 +83,11 @@ function fixture(name: string): Fixture {
   }
   const text = files["config.pbtxt"];
   if (typeof text !== "string") throw new Error(`no fixture ${name}`);
-  return { config: encodeConfig(parseConfigText(text)), contents, files: entries };
+  return {
+    config: encodeConfig(parseConfigText(text, { fileName: "config.pbtxt" })),
+    contents,
+    files: entries,
+  };
 }
 
 function creation(name: string, { config, contents, files }: Fixture, instanceId = name): InstanceCreate {
