@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts"],
+    setupFiles: ["scripts/vitest/fail-on-console.ts"],
     testTimeout: 20_000,
   },
 });

@@ -10,6 +10,7 @@ import { fixtureModels } from "@naiad/testing/fixture-models";
  * | model            | what it computes                                         | what it is for                                |
  * | ---------------- | -------------------------------------------------------- | --------------------------------------------- |
  * | `simple`         | INT32 [16] sum and difference, batch 8                   | Triton's first example; unnamed batch dim     |
+ * | `simple_string`  | the same sums of numbers as text, batch 8, KIND_GPU      | the GPU builds have no kernels for strings    |
  * | `identity_fp32`  | copies FP32 [-1], batch 64                               | transfer sizes, shape rules                   |
  * | `identity_fp16`  | copies FP16 [-1], batch 8                                | binary-only datatype                          |
  * | `identity_int64` | copies INT64 [-1], batch 8                               | integers beyond 2^53                          |
