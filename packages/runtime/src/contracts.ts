@@ -104,7 +104,10 @@ export interface InstanceContract extends EmptyContract {
 /** What an instance worker tells its host. */
 export interface InstanceHostContract extends EmptyContract {
   readonly notes: {
-    /** An operation left the worker's queue and runs now: the watchdog's clock starts here. */
+    /**
+     * An operation left the worker's queue and runs now: the watchdog's clock starts here. A `run` is told only if it has
+     * waited in the queue; one that found the worker idle began when it was posted.
+     */
     readonly operation: {
       readonly instanceId: string;
       readonly operation: "create" | "first-run" | "run" | "release";

@@ -85,9 +85,14 @@ describe("createWatchdog", () => {
       { atMs: 1001, culprit: "a", reason: /unloading a model did not end/ },
     ],
     [
-      "a call that is never begun, by the longest limit that it may have",
+      "an execution that found the worker idle, by its limit from the moment it was posted",
       [[0, posted(RUN)]],
-      { atMs: 500, culprit: undefined, reason: /did not begin what it was asked for within 500 ms/ },
+      { atMs: 100, culprit: "a", reason: /an execution did not end within 100 ms/ },
+    ],
+    [
+      "a create that is never begun",
+      [[0, posted(CREATE)]],
+      { atMs: 1000, culprit: undefined, reason: /did not begin what it was asked for within 1000 ms/ },
     ],
     [
       "the second of two, not before its own time",
@@ -179,7 +184,11 @@ describe("createWatchdog", () => {
     ],
     [
       "a call that waits where one of its limits is none",
-      [[0, posted(call("execute", "a", { ...LIMITS, firstRunMs: 0 }))]],
+      [
+        [0, posted(RUN)],
+        [0, posted(call("execute", "b", { ...LIMITS, firstRunMs: 0 }))],
+        [50, answered(RUN)],
+      ],
     ],
   ];
   it.each(quiet)("leaves alone %s", async (_name, steps) => {
@@ -189,10 +198,13 @@ describe("createWatchdog", () => {
   it("knows what runs", () => {
     const watchdog = createWatchdog(createFakeClock(), () => undefined);
     watchdog.tell(posted(RUN));
-    expect(watchdog.running()).toBeUndefined();
-    watchdog.tell(began("run"));
+    watchdog.tell(posted(RUN_B));
     expect(watchdog.running()).toBe("a");
     watchdog.tell(answered(RUN));
+    expect(watchdog.running()).toBeUndefined();
+    watchdog.tell(began("run", "b"));
+    expect(watchdog.running()).toBe("b");
+    watchdog.tell(answered(RUN_B));
     expect(watchdog.running()).toBeUndefined();
   });
 

@@ -3,8 +3,9 @@ import type { InstanceHostContract } from "../contracts.ts";
 
 /**
  * What a worker owes its host, as pure state. The clock of an operation starts when the worker reports that it began,
- * since many calls may stand in line there. While calls wait and nothing runs, the worker has the time of the call at
- * the head to begin: one whose event loop has stopped reports nothing at all.
+ * since many calls may stand in line there. An execution that finds an idle worker begins at once and is not reported: that
+ * would be one more message for each request of a quiet server. While calls wait and nothing runs, the worker has the time
+ * of the call at the head to begin: one whose event loop has stopped reports nothing at all.
  */
 export interface WorkerWatch {
   /** Calls without an answer, oldest first. */
@@ -40,8 +41,12 @@ export const IDLE_WATCH: WorkerWatch = { owed: [], sinceNs: 0 };
 export function watch(state: WorkerWatch, event: WatchEvent, nowNs: number): WorkerWatch {
   switch (event.kind) {
     case "posted": {
-      const wasIdle = state.owed.length === 0 && state.running === undefined;
-      return { ...state, owed: [...state.owed, event.call], sinceNs: wasIdle ? nowNs : state.sinceNs };
+      const { call } = event;
+      const owed = [...state.owed, call];
+      if (state.owed.length > 0 || state.running !== undefined) return { ...state, owed };
+      if (call.kind !== "execute") return { owed, sinceNs: nowNs };
+      const { instanceId, limits } = call;
+      return { owed, running: { instanceId, operation: "run", limits }, sinceNs: nowNs };
     }
     case "began": {
       const call = state.owed.find(({ instanceId }) => instanceId === event.instanceId);

@@ -26,7 +26,8 @@ export interface InstanceWorkerOptions {
 /**
  * Serves model instances to the host at the other end of `scope` until the host ends the worker, or until its GPU is
  * lost: then it says so and ends itself. The engine does one thing at a time, whichever session it is for, because
- * overlapping runs of the WebGPU builds stop the worker's event loop for good; `operation` notes say when each begins.
+ * overlapping runs of the WebGPU builds stop the worker's event loop for good; `operation` notes say when those begin that
+ * had to wait.
  */
 export function runInstanceWorker(scope: Endpoint, engine: OnnxEngine, options: InstanceWorkerOptions): void {
   const { platform, fault } = options;
@@ -36,6 +37,8 @@ export function runInstanceWorker(scope: Endpoint, engine: OnnxEngine, options: 
     host.close(new InferenceError("UNAVAILABLE", reason));
   });
   let ort: Ort | undefined;
+  /** Whether the execution that runs now had to wait: only then the host cannot know when it began. */
+  let hasWaited = false;
 
   async function start(settings: InstanceWorkerStart): Promise<void> {
     if (settings.wireVersion !== WIRE_VERSION) {
@@ -67,6 +70,7 @@ export function runInstanceWorker(scope: Endpoint, engine: OnnxEngine, options: 
       { config, target, ...content },
       {
         onRun: (operation) => {
+          if (operation === "run" && !hasWaited) return;
           host.notify("operation", { instanceId, operation });
         },
         log: (level, message) => {
@@ -90,8 +94,10 @@ export function runInstanceWorker(scope: Endpoint, engine: OnnxEngine, options: 
           const { device } = await queue.run(() => create(input), signal);
           return { value: { device } };
         },
-        execute: ({ instanceId, requests }, { signal }) =>
-          queue.run(async () => {
+        execute: ({ instanceId, requests }, { signal }) => {
+          const waits = queue.size > 0;
+          return queue.run(async () => {
+            hasWaited = waits;
             const instance = instances.get(instanceId);
             if (instance === undefined)
               throw new InferenceError("UNAVAILABLE", `there is no instance ${instanceId}`);
@@ -99,7 +105,8 @@ export function runInstanceWorker(scope: Endpoint, engine: OnnxEngine, options: 
             const execution = await instance.execute(requests);
             await fault?.("instance.before-reply", instanceId);
             return { value: execution, transfer: outputBuffers(execution.outcomes) };
-          }, signal),
+          }, signal);
+        },
         // Of an instance that was never made, too: the host lets go of those that it gave up while they were created.
         release: ({ instanceId }) =>
           queue.run(async () => {
