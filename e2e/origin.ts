@@ -4,6 +4,8 @@ import { fileURLToPath } from "node:url";
 import type { Plugin, PreviewServer } from "vite";
 import { build, preview } from "vite";
 import { naiad } from "naiad/vite";
+import type { Intercept } from "./altered-host.ts";
+import { alteredHost, MORTAL_WORKERS } from "./altered-host.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const PAGES = join(ROOT, "e2e/pages");
@@ -19,6 +21,10 @@ export interface OriginOptions {
   readonly crossOriginIsolation?: boolean;
   /** Default: a free one. */
   readonly port?: number;
+  /** Path under which the whole site stands, with slashes at both ends. Default `/`. */
+  readonly base?: string;
+  /** Sees every request before the origin does. */
+  readonly intercept?: Intercept;
   /** Hears what a page posts to /__report. */
   readonly onReport?: (text: string) => void;
 }
@@ -35,6 +41,8 @@ export interface Origin {
 export async function buildPages(): Promise<void> {
   await build({
     root: PAGES,
+    // The built site may stand under any path.
+    base: "./",
     configFile: false,
     logLevel: "warn",
     publicDir: false,
@@ -52,29 +60,41 @@ export async function buildPages(): Promise<void> {
 
 export async function serveOrigin(options: OriginOptions = {}): Promise<Origin> {
   if (!existsSync(BUILT)) throw new Error("the test pages are not built: call buildPages first");
+  const base = options.base ?? "/";
   const server: PreviewServer = await preview({
     root: PAGES,
+    base,
     configFile: false,
     logLevel: "error",
     build: { outDir: BUILT },
     plugins: [
+      ...(options.intercept === undefined ? [] : [intercepts(options.intercept)]),
       naiad({
         modelRepositories: { models: options.models ?? MODELS },
         crossOriginIsolation: options.crossOriginIsolation ?? true,
       }),
       reports(options.onReport),
-      mortalWorkers(),
+      intercepts(alteredHost("/mortal/", MORTAL_WORKERS)),
     ],
     preview: { port: options.port ?? 0, strictPort: options.port !== undefined, host: "127.0.0.1" },
   });
   const address = server.httpServer.address();
   if (address === null || typeof address === "string") throw new Error("the preview server has no port");
   return {
-    url: `http://127.0.0.1:${address.port}/`,
+    url: `http://127.0.0.1:${address.port}${base}`,
     port: address.port,
     close: async () => {
       if ("closeAllConnections" in server.httpServer) server.httpServer.closeAllConnections();
       await server.close();
+    },
+  };
+}
+
+function intercepts(intercept: Intercept): Plugin {
+  return {
+    name: "naiad:intercepts",
+    configurePreviewServer(server) {
+      server.middlewares.use(intercept);
     },
   };
 }
@@ -92,40 +112,6 @@ function reports(onReport: ((text: string) => void) | undefined): Plugin {
           response.statusCode = 204;
           response.end();
         });
-      });
-    },
-  };
-}
-
-/**
- * Serves naiad's files a second time under /mortal/, with a host script that kills its youngest instance worker when the
- * BroadcastChannel `e2e` says so: what a crash of that worker is to the rest.
- */
-function mortalWorkers(): Plugin {
-  const prelude = `
-    const children = [];
-    const Real = self.Worker;
-    self.Worker = class extends Real { constructor(...args) { super(...args); children.push(this); } };
-    new BroadcastChannel("e2e").addEventListener("message", ({ data }) => {
-      if (data === "kill-instance") children.pop()?.terminate();
-    });
-  `;
-  // Static imports: a worker that is still evaluating when a message comes would lose it.
-  const host = `import "./prelude.js"; import "/naiad/workers/host.js";`;
-  return {
-    name: "naiad:mortal-workers",
-    configurePreviewServer(server) {
-      server.middlewares.use("/mortal", (request, response) => {
-        const path = request.url ?? "/";
-        response.setHeader("cross-origin-embedder-policy", "require-corp");
-        response.setHeader("cross-origin-resource-policy", "same-origin");
-        if (path === "/workers/host.js" || path === "/workers/prelude.js") {
-          response.setHeader("content-type", "text/javascript");
-          response.end(path.endsWith("prelude.js") ? prelude : host);
-        } else {
-          response.writeHead(307, { location: `/naiad${path}` });
-          response.end();
-        }
       });
     },
   };

@@ -11,6 +11,12 @@ import {
 const MISSING_KERNEL = new Error(
   "Can't create a session. ERROR_CODE: 9, ERROR_MESSAGE: Could not find an implementation for Add(14) node with name 'O'",
 );
+/** What the GPU builds say of a node that no provider of theirs can run, such as one on strings. */
+const NO_PROVIDER = new Error(
+  "Can't create a session. ERROR_CODE: 1, ERROR_MESSAGE: Exception during initialization: bool " +
+    "onnxruntime::TransformerMemcpyImpl::IsNodeCompatibleWithProvider(const onnxruntime::Node &) const " +
+    "!node_provider_type.empty() was false. Provider type for Cast node with name 'number_0' is not set.",
+);
 const NO_MEMORY = new Error("Can't create a session. ERROR_CODE: 6, ERROR_MESSAGE: std::bad_alloc");
 const NO_FP16 = new Error(
   "failed to call OrtRun(). ERROR_CODE: 1, ERROR_MESSAGE: Non-zero status code returned while running Add node. " +
@@ -46,6 +52,7 @@ describe("engineFailure", () => {
 describe("what a failure means", () => {
   it("finds a kernel or feature that the GPU lacks", () => {
     expect(isMissingOnGpu(engineFailure(MISSING_KERNEL))).toBe(true);
+    expect(isMissingOnGpu(engineFailure(NO_PROVIDER))).toBe(true);
     expect(isMissingOnGpu(engineFailure(NO_FP16))).toBe(true);
     expect(isMissingOnGpu(engineFailure(BAD_INDEX))).toBe(false);
   });

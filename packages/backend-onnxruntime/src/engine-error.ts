@@ -10,7 +10,7 @@ export interface EngineFailure {
 const OUT_OF_MEMORY = /std::bad_alloc|out of memory|failed to allocate|Cannot enlarge memory|\bAborted\(/i;
 const DEVICE_LOST = /BufferManager::Download|device (is|was) lost|Device lost|mapAsync/i;
 const MISSING_ON_GPU =
-  /requires f16|device does not support|Could not find an implementation|not implemented|storage buffers?.*exceed|exceeds? the .*limit|no available backend found/i;
+  /requires f16|device does not support|Could not find an implementation|Provider type for .* is not set|not implemented|storage buffers?.*exceed|exceeds? the .*limit|no available backend found/i;
 const CONTRADICTING_SHAPES = /merge shape info|ShapeInferenceError/i;
 
 const INVALID_ARGUMENT = 2;
@@ -69,7 +69,7 @@ function textOf({ ortCode, message }: EngineFailure): string {
     : `onnx runtime error ${ortCode}: ${message}`;
 }
 
-/** Drops places in the engine's source from a message: `/onnxruntime_src/.../gather.cc:137 onnxruntime::Status ...`. */
+/** Drops places in the engine's source from a message: `/onnxruntime_src/.../gather.cc:137 `, `shader_helper.cc:416 `. */
 function withoutBuildPaths(text: string): string {
-  return text.replace(/\/[\w./-]*onnxruntime[\w./-]*\.(?:cc|h|cpp):\d+\s*/g, "").trim();
+  return text.replace(/(?:\/[\w./-]*\/)?[\w-]+\.(?:cc|cpp|h):\d+\s*/g, "").trim();
 }

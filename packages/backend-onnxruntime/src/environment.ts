@@ -40,14 +40,18 @@ export function configureEngine(ort: Ort, build: EngineBuild, settings: EngineSe
   const files = engineFiles(build);
   ort.env.logLevel = "fatal";
   wasm.proxy = false;
-  // The engine would correct this too, with warnings on the console. Where nothing is said about isolation, it decides.
-  wasm.numThreads = globalThis.crossOriginIsolated === false ? 1 : settings.threads;
+  wasm.numThreads = mayHaveThreads() ? settings.threads : 1;
   if (settings.ortUrl !== "") {
     wasm.wasmPaths = { mjs: settings.ortUrl + files.mjs, wasm: settings.ortUrl + files.wasm };
   }
   if (settings.wasmModule !== undefined) {
     wasm.wasmBinary = shareModule(settings.wasmModule, settings.ortUrl + files.wasm);
   }
+}
+
+/** The engine would see this too, and warn on the console. Where the platform knows no isolation, the engine decides. */
+function mayHaveThreads(): boolean {
+  return !("crossOriginIsolated" in globalThis) || globalThis.crossOriginIsolated;
 }
 
 /** Threads really in use: the engine corrects the number when it starts. */

@@ -8,6 +8,7 @@ import {
   identityModel,
   mlpModel,
   slowLoopModel,
+  textAddSubModel,
 } from "./models.ts";
 import { ElementType } from "./onnx-graph.ts";
 
@@ -24,6 +25,7 @@ const ONE_CPU = `instance_group [ { kind: KIND_CPU count: 1 } ]`;
 export function fixtureModels(): FixtureModel[] {
   return [
     addSub(),
+    textAddSub(),
     identity("identity_fp32", "TYPE_FP32", ElementType.FLOAT, 64),
     identity("identity_fp16", "TYPE_FP16", ElementType.FLOAT16, 8),
     identity("identity_int64", "TYPE_INT64", ElementType.INT64, 8),
@@ -65,6 +67,28 @@ ${ONE_CPU}
 `,
       // An unnamed dynamic dimension, as in Triton's own example.
       "1/model.onnx": addSubModel(ElementType.INT32, [null, 16]),
+    },
+  };
+}
+
+function textAddSub(): FixtureModel {
+  return {
+    name: "simple_string",
+    files: {
+      "config.pbtxt": `name: "simple_string"
+backend: "onnxruntime"
+max_batch_size: 8
+input [
+  { name: "INPUT0" data_type: TYPE_STRING dims: [ 16 ] },
+  { name: "INPUT1" data_type: TYPE_STRING dims: [ 16 ] }
+]
+output [
+  { name: "OUTPUT0" data_type: TYPE_STRING dims: [ 16 ] },
+  { name: "OUTPUT1" data_type: TYPE_STRING dims: [ 16 ] }
+]
+instance_group [ { kind: KIND_GPU count: 1 } ]
+`,
+      "1/model.onnx": textAddSubModel(["batch", 16]),
     },
   };
 }

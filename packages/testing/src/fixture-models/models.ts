@@ -14,6 +14,25 @@ export function addSubModel(type: ElementType, dims: readonly Dimension[]): Uint
   });
 }
 
+/** The same with whole numbers written as text. */
+export function textAddSubModel(dims: readonly Dimension[]): Uint8Array {
+  const cast = (from: string, to: string, type: ElementType): Node =>
+    node("Cast", [from], [to], [attribute.int("to", type)]);
+  return onnxModel({
+    name: "text_add_sub",
+    input: [value("INPUT0", ElementType.STRING, dims), value("INPUT1", ElementType.STRING, dims)],
+    output: [value("OUTPUT0", ElementType.STRING, dims), value("OUTPUT1", ElementType.STRING, dims)],
+    node: [
+      cast("INPUT0", "number_0", ElementType.INT32),
+      cast("INPUT1", "number_1", ElementType.INT32),
+      node("Add", ["number_0", "number_1"], ["sum"]),
+      node("Sub", ["number_0", "number_1"], ["difference"]),
+      cast("sum", "OUTPUT0", ElementType.STRING),
+      cast("difference", "OUTPUT1", ElementType.STRING),
+    ],
+  });
+}
+
 /** OUTPUT0 = INPUT0, element for element. */
 export function identityModel(type: ElementType, dims: readonly Dimension[]): Uint8Array {
   return onnxModel({
