@@ -2,7 +2,6 @@ export * from "./ports.ts";
 export * from "./scheduling/scheduler.ts";
 export type { RequestTarget } from "./request/inference-request.ts";
 export { validateRequest } from "./request/inference-request.ts";
-export { requestPrefix } from "./request/request-prefix.ts";
 export type {
   BatchLimit,
   ModelStatisticsDetails,

@@ -246,6 +246,18 @@ describe("inference", () => {
     );
   });
 
+  it("refuses a decoupled model, which may give any number of answers", async () => {
+    const bench = createServerBench({
+      models: { m: echoModel([1], "model_transaction_policy { decoupled: true }") },
+    });
+    await bench.start();
+    await bench.load("m");
+    await expect(bench.infer("m", 1)).rejects.toMatchObject({
+      code: "UNSUPPORTED",
+      message: "HTTP end point doesn't support models with decoupled transaction policy",
+    });
+  });
+
   it("answers with the best classes and their labels where a request asks for them", async () => {
     const config = `
       backend: "fake" max_batch_size: 4

@@ -23,3 +23,4 @@ export * from "./encode-infer-response.ts";
 export * from "./batch-tensors.ts";
 export * from "./classification.ts";
 export { checkCustomParameters } from "./infer-parameters.ts";
+export * from "./request-id.ts";

@@ -1,8 +1,8 @@
 import type { InputSignature, ModelSignature } from "@naiad/model-config";
 import type { InferenceRequest, Tensor } from "@naiad/protocol";
-import { InferenceError, tensorByteSize } from "@naiad/protocol";
+import { InferenceError, tensorByteSize, requestIdPrefix } from "@naiad/protocol";
 import type { ValidRequest } from "../scheduling/scheduler.ts";
-import { requestPrefix } from "./request-prefix.ts";
+
 import { checkStringElements } from "./string-elements.ts";
 
 export interface RequestTarget {
@@ -43,7 +43,7 @@ export function validateRequest(request: InferenceRequest, model: RequestTarget)
 }
 
 function refuse(request: InferenceRequest, message: string): InferenceError {
-  return new InferenceError("INVALID_ARG", requestPrefix(request.id) + message);
+  return new InferenceError("INVALID_ARG", requestIdPrefix(request.id) + message);
 }
 
 function inputsByName(request: InferenceRequest): ReadonlyMap<string, Tensor> {

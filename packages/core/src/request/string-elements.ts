@@ -1,6 +1,5 @@
 import type { BytesTensor } from "@naiad/protocol";
-import { InferenceError, elementCount } from "@naiad/protocol";
-import { requestPrefix } from "./request-prefix.ts";
+import { InferenceError, elementCount, requestIdPrefix } from "@naiad/protocol";
 
 const LENGTH_BYTES = 4;
 
@@ -40,7 +39,7 @@ export function checkStringElements(
   }
   if (count !== expected) {
     throw invalid(
-      `${requestPrefix(context.requestId)}expected ${expected} string elements ${where}, got ${count}`,
+      `${requestIdPrefix(context.requestId)}expected ${expected} string elements ${where}, got ${count}`,
     );
   }
 }

@@ -1,6 +1,6 @@
-import { InferenceError } from "@naiad/protocol";
+import { InferenceError, requestIdPrefix } from "@naiad/protocol";
 import type { Clock, ExecutionTimes, InstanceOutcome, Logger } from "../ports.ts";
-import { requestPrefix } from "../request/request-prefix.ts";
+
 import type { ModelStatisticsRecorder } from "../statistics/model-statistics.ts";
 import type { CompletedExecution } from "./work-source.ts";
 import { OrderedAnswers } from "./ordered-answers.ts";
@@ -42,7 +42,7 @@ export class AcceptedRequests {
     if (this.#stopped) {
       throw new InferenceError(
         "UNAVAILABLE",
-        `${requestPrefix(request.id)}Server is stopping, scheduler for model has stopped accepting new inference requests`,
+        `${requestIdPrefix(request.id)}Server is stopping, scheduler for model has stopped accepting new inference requests`,
       );
     }
     if (signal.aborted) throw cancelled(request.id);
@@ -144,7 +144,7 @@ export class AcceptedRequests {
 }
 
 function cancelled(requestId: string): InferenceError {
-  return new InferenceError("CANCELLED", `${requestPrefix(requestId)}request was cancelled`);
+  return new InferenceError("CANCELLED", `${requestIdPrefix(requestId)}request was cancelled`);
 }
 
 function missingOutcome(modelName: string, execution: CompletedExecution): InstanceOutcome {

@@ -1,6 +1,6 @@
-import { InferenceError } from "@naiad/protocol";
+import { InferenceError, requestIdPrefix } from "@naiad/protocol";
 import type { LossResult } from "../ports.ts";
-import { requestPrefix } from "../request/request-prefix.ts";
+
 import type { QueuedRequest } from "./queued-request.ts";
 
 /** One execution that is to be, with its past. */
@@ -74,5 +74,5 @@ function failure(
   code: "INTERNAL" | "UNAVAILABLE",
   text: string,
 ): LossPlan["failures"][number] {
-  return { request, error: new InferenceError(code, requestPrefix(request.scheduled.request.id) + text) };
+  return { request, error: new InferenceError(code, requestIdPrefix(request.scheduled.request.id) + text) };
 }

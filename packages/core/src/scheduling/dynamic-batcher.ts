@@ -1,7 +1,7 @@
 import type { ModelDynamicBatching } from "@naiad/model-config";
-import { InferenceError, unreachable } from "@naiad/protocol";
+import { InferenceError, unreachable, requestIdPrefix } from "@naiad/protocol";
 import type { CancelTimer } from "../ports.ts";
-import { requestPrefix } from "../request/request-prefix.ts";
+
 import type { BatchLimit } from "../statistics/model-statistics.ts";
 import { AcceptedRequests } from "./accepted-requests.ts";
 import { allowsPrefetching, batchingConfig, queueConfig, shapeKeyOf } from "./batching-config.ts";
@@ -235,7 +235,7 @@ export class DynamicBatcher implements Scheduler, WorkSource {
     const expired = this.#expired;
     this.#expired = [];
     for (const request of expired) {
-      const message = `${requestPrefix(request.scheduled.request.id)}Request timeout expired`;
+      const message = `${requestIdPrefix(request.scheduled.request.id)}Request timeout expired`;
       this.#accepted.fail(request, new InferenceError("UNAVAILABLE", message), "REJECTED");
     }
   }

@@ -1,5 +1,5 @@
-import { InferenceError } from "@naiad/protocol";
-import { requestPrefix } from "../request/request-prefix.ts";
+import { InferenceError, requestIdPrefix } from "@naiad/protocol";
+
 import { DeadlineHeap } from "./deadline-heap.ts";
 import type { QueueSegment, QueuedRequest } from "./queued-request.ts";
 import type { PendingBatch, QueueView } from "./select-batch.ts";
@@ -62,7 +62,7 @@ export class RequestQueue implements QueueView<QueuedRequest> {
     const level = this.#levelOf(priority);
     const policy = this.#policyOf(level);
     if (this.#sizeOf(level) >= policy.maxQueueSize) {
-      throw new InferenceError("UNAVAILABLE", `${requestPrefix(id)}Exceeds maximum queue size`);
+      throw new InferenceError("UNAVAILABLE", `${requestIdPrefix(id)}Exceeds maximum queue size`);
     }
     request.deadlineNs = request.enqueueNs + timeoutNs(policy, timeoutUs);
     this.#append(request, { level, delayed: false });

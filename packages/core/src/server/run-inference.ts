@@ -1,5 +1,5 @@
 import type { InferenceRequest, InferenceResponse, Tensor } from "@naiad/protocol";
-import { classifyOutput, invariant } from "@naiad/protocol";
+import { classifyOutput, InferenceError, invariant } from "@naiad/protocol";
 import type { ServingVersion } from "../lifecycle/serving-version.ts";
 import type { Clock } from "../ports.ts";
 import { validateRequest } from "../request/inference-request.ts";
@@ -15,6 +15,7 @@ export async function runInference(
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<InferenceResponse> {
   const { modelName, version, scheduler, signature } = serving;
+  if (signature.decoupled) throw new InferenceError("UNSUPPORTED", DECOUPLED);
   const startNs = clock.nowNs();
   const valid = validateRequest(request, { name: modelName, signature });
   const outcome = await new Promise<RequestOutcome>((resolve) => {
@@ -29,6 +30,9 @@ export async function runInference(
     outputs: outcome.outputs.map((output) => classified(output, serving, request)),
   };
 }
+
+/** Triton's text. Every road to this operation gives exactly one answer for a request, as its HTTP end point does. */
+const DECOUPLED = "HTTP end point doesn't support models with decoupled transaction policy";
 
 /** The output itself, or its best classes where the request asks for them. */
 function classified(
