@@ -12,8 +12,38 @@ export function ModelList({ server, selected, onSelect }: Props): ReactElement {
   return (
     <nav className="card models" aria-label="Model repository">
       <h2>Model repository</h2>
+      {GROUPS.map(({ title, holds }) => (
+        <ModelGroup
+          key={title}
+          title={title}
+          models={server.models.filter(({ name }) => holds(name))}
+          {...{ server, selected, onSelect }}
+        />
+      ))}
+    </nav>
+  );
+}
+
+/** The samples run on something real; the fixtures are what tests and benchmarks use. */
+const SAMPLES = /^(ocr|blazeface)/;
+const GROUPS: readonly { readonly title: string; readonly holds: (name: string) => boolean }[] = [
+  { title: "Samples", holds: (name) => SAMPLES.test(name) },
+  { title: "Fixtures", holds: (name) => !SAMPLES.test(name) },
+];
+
+function ModelGroup({
+  title,
+  models,
+  server,
+  selected,
+  onSelect,
+}: Props & { readonly title: string; readonly models: readonly ModelEntry[] }): ReactElement | null {
+  if (models.length === 0) return null;
+  return (
+    <>
+      <h3>{title}</h3>
       <ul>
-        {server.models.map((model) => (
+        {models.map((model) => (
           <li key={model.name} className={model.name === selected ? "model selected" : "model"}>
             <button type="button" className="model-name" onClick={() => onSelect(model.name)}>
               <span className={`dot ${model.state.toLowerCase().replace(" ", "-")}`} aria-hidden="true" />
@@ -27,7 +57,7 @@ export function ModelList({ server, selected, onSelect }: Props): ReactElement {
           </li>
         ))}
       </ul>
-    </nav>
+    </>
   );
 }
 

@@ -20,6 +20,7 @@ export interface RunnerProps {
   ) => Promise<Result | undefined>;
 }
 
+/** Models that do something on real input; all others get the request editor. */
 const RUNNERS: Readonly<
   Record<string, { readonly title: string; readonly view: (props: RunnerProps) => ReactElement }>
 > = {
@@ -53,6 +54,7 @@ export function ModelView({
       setError(textOf(failure));
       return undefined;
     } finally {
+      server.refresh();
       await statistics.refresh().catch(() => undefined);
     }
   };

@@ -39,6 +39,8 @@ export interface ServerView {
   /** Both report their failure in the log and in the model's state. */
   load(name: string): void;
   unload(name: string): void;
+  /** Reads the index and the instances again, for example their executions after a run. */
+  refresh(): void;
 }
 
 interface Snapshot {
@@ -121,12 +123,20 @@ export function useServer(): ServerView {
     [phase, refresh, say],
   );
 
+  const look = useCallback(() => {
+    if (phase.kind !== "ready") return;
+    refresh(phase.server).catch((error: unknown) => {
+      say("error", textOf(error));
+    });
+  }, [phase, refresh, say]);
+
   const models = useMemo(() => modelEntries(snapshot, progress, busy), [snapshot, progress, busy]);
   return {
     phase,
     info,
     models,
     log,
+    refresh: look,
     load: (name) => change(name, "LOADING", ({ client }) => client.loadModel(name)),
     unload: (name) => change(name, "UNLOADING", ({ client }) => client.unloadModel(name)),
   };
