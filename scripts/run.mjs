@@ -45,7 +45,7 @@ async function conformance(args) {
 }
 
 async function naiad(args) {
-  await runTsx("scripts/build-naiad.ts", ["--if-stale", "--quiet"]);
+  await runTsx("scripts/build-naiad.ts", ["--quiet"]);
   await run("node", ["packages/naiad/bin/naiad.js", ...args], { cwd: process.env.INIT_CWD });
 }
 

@@ -14,7 +14,7 @@ export interface FetchTransportOptions {
 }
 
 /**
- * Triton's HTTP API: Naiad through its service worker or `naiad serve`, or a real Triton. Tensors travel in binary. The
+ * Triton's HTTP API: Naiad through its service worker, or a real Triton. Tensors travel in binary. The
  * server is not told of an abort before its answer: no browser passes it on to a service worker.
  */
 export function createFetchTransport(options: FetchTransportOptions = {}): Transport {

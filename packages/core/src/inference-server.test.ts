@@ -246,6 +246,29 @@ describe("inference", () => {
     );
   });
 
+  it("shows an output in the shape of its dims where the model has another", async () => {
+    const config = `
+      backend: "fake"
+      max_batch_size: 4
+      input { name: "x" data_type: TYPE_INT32 dims: [2, 2] reshape { shape: [4] } }
+      output { name: "y" data_type: TYPE_INT32 dims: [4, 1] reshape { shape: [4] } }
+    `;
+    const bench = createServerBench({
+      models: { m: { "config.pbtxt": config, "1/model.fake": "version 1" } },
+    });
+    await bench.start();
+    await bench.load("m");
+    const bytes = new Uint8Array(Int32Array.from([1, 2, 3, 4]).buffer);
+    const response = await bench.server.modelInfer(
+      {
+        ...echoRequest("m", 1),
+        inputs: [{ kind: "bytes", name: "x", datatype: "INT32", shape: [1, 2, 2], bytes }],
+      },
+      context,
+    );
+    expect(response.outputs).toMatchObject([{ name: "y", shape: [1, 4, 1], bytes }]);
+  });
+
   it("refuses a decoupled model, which may give any number of answers", async () => {
     const bench = createServerBench({
       models: { m: echoModel([1], "model_transaction_policy { decoupled: true }") },

@@ -5,7 +5,27 @@ export type {
   ModelRepositoryWithManifest,
   StartServerOptions,
 } from "./sdk/start-options.ts";
-export * from "@naiad/client";
+export { createFetchTransport, createInferenceClient } from "@naiad/client";
+export type {
+  BytesOutput,
+  ClientOptions,
+  FetchTransportOptions,
+  FixedOutput,
+  IndexOptions,
+  InferCall,
+  InferenceClient,
+  InferInput,
+  InferOutput,
+  InferResult,
+  LoadOptions,
+  ModelOptions,
+  NestedValues,
+  SequenceCall,
+  TensorValue,
+  Transport,
+  TransportOptions,
+  UnloadOptions,
+} from "@naiad/client";
 export { InferenceError } from "@naiad/protocol";
 export type {
   Capabilities,

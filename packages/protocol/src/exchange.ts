@@ -1,5 +1,5 @@
 /**
- * One HTTP exchange as plain data, the shape shared by the gateway, `naiad serve` and tests. A `Request` would not do:
+ * One HTTP exchange as plain data, the shape shared by the gateway, tests and whatever else delivers HTTP. A `Request` would not do:
  * building one drops Accept-Encoding, Content-Length, Host and TE and rewrites the path, and Triton routes on the raw path.
  */
 export interface ExchangeRequest {

@@ -1,3 +1,5 @@
 /** What pages too need of the platform where a secure context may be missing. */
 export { platformLocks } from "./host/platform-locks.ts";
+export { browserSpawner } from "./host/worker-spawner.ts";
+export type { SpawnedWorker, WorkerSpawner } from "./host/worker-spawner.ts";
 export { randomId } from "./random-id.ts";

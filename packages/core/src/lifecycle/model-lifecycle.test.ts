@@ -131,13 +131,21 @@ describe("configuration", () => {
     expect(bench.liveInstances).toBe(0);
   });
 
-  it("that asks for what is not there is loaded with a warning", async () => {
-    const bench = createServerBench({ models: { m: echoModel([1], "response_cache { enable: true }") } });
+  it.each([
+    ["response_cache", "response_cache { enable: true }"],
+    ["model_repository_agents", 'model_repository_agents { agents { name: "checksum" } }'],
+    [
+      "optimization.execution_accelerators",
+      'optimization { execution_accelerators { gpu_execution_accelerator { name: "tensorrt" } } }',
+    ],
+    ["instance_group.host_policy", 'instance_group { kind: KIND_CPU host_policy: "numa_0" }'],
+  ])("that asks for %s is loaded with a warning", async (feature, config) => {
+    const bench = createServerBench({ models: { m: echoModel([1], config) } });
     await bench.start();
     await bench.load("m");
     expect(bench.logger.lines).toContainEqual({
       level: "warning",
-      message: "model 'm' asks for response_cache, which this server does not have",
+      message: `model 'm' asks for ${feature}, which this server does not have`,
     });
   });
 });

@@ -106,9 +106,14 @@ export function createModelLoader(context: ModelLoaderContext): ModelLoader {
 
 /** Parts of a valid configuration that change nothing here but would in Triton. */
 function inactiveFeatures(config: ModelConfig): readonly string[] {
-  return [
-    ...(config.responseCache?.enable === true ? ["response_cache"] : []),
-    ...(config.modelWarmup.length > 0 ? ["model_warmup"] : []),
-    ...(config.modelRepositoryAgents === undefined ? [] : ["model_repository_agents"]),
-  ];
+  const { instanceGroup: groups, optimization } = config;
+  const asked: Readonly<Record<string, boolean>> = {
+    response_cache: config.responseCache?.enable === true,
+    model_warmup: config.modelWarmup.length > 0,
+    model_repository_agents: config.modelRepositoryAgents !== undefined,
+    "optimization.execution_accelerators": optimization?.executionAccelerators !== undefined,
+    "instance_group.host_policy": groups.some(({ hostPolicy }) => hostPolicy !== ""),
+    "instance_group.secondary_devices": groups.some(({ secondaryDevices }) => secondaryDevices.length > 0),
+  };
+  return Object.keys(asked).filter((feature) => asked[feature]);
 }

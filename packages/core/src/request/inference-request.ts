@@ -4,6 +4,7 @@ import { InferenceError, tensorByteSize, requestIdPrefix } from "@naiad/protocol
 import type { ValidRequest } from "../scheduling/scheduler.ts";
 
 import { checkStringElements } from "./string-elements.ts";
+import { reshapeTensor } from "./reshape.ts";
 
 export interface RequestTarget {
   readonly name: string;
@@ -193,14 +194,9 @@ function checkContent(request: InferenceRequest, model: RequestTarget, input: Te
   }
 }
 
-/** The tensor as the model sees it: `reshape` applied, its variable dimensions filled in order from the client's shape. */
+/** The tensor as the model sees it. */
 function reshaped(input: Tensor, expected: InputSignature, model: RequestTarget): Tensor {
-  if (expected.reshape === undefined) return input;
-  const batchDims = model.signature.maxBatchSize > 0 ? 1 : 0;
-  const variable = input.shape.filter(
-    (_, axis) => axis >= batchDims && expected.dims[axis - batchDims] === -1,
-  );
-  let next = 0;
-  const modelDims = expected.reshape.map((dim) => (dim === -1 ? (variable[next++] ?? dim) : dim));
-  return { ...input, shape: [...input.shape.slice(0, batchDims), ...modelDims] };
+  const { dims, reshape } = expected;
+  if (reshape === undefined) return input;
+  return reshapeTensor(input, { from: dims, to: reshape, batches: model.signature.maxBatchSize > 0 });
 }

@@ -1,7 +1,9 @@
+import type { ModelSignature } from "@naiad/model-config";
 import type { InferenceRequest, InferenceResponse, Tensor } from "@naiad/protocol";
 import { classifyOutput, InferenceError, invariant } from "@naiad/protocol";
 import type { ServingVersion } from "../lifecycle/serving-version.ts";
 import type { Clock } from "../ports.ts";
+import { reshapeTensor } from "../request/reshape.ts";
 import { validateRequest } from "../request/inference-request.ts";
 import type { RequestOutcome } from "../scheduling/scheduler.ts";
 
@@ -27,12 +29,19 @@ export async function runInference(
     modelVersion: String(version),
     id: request.id,
     parameters: outcome.parameters,
-    outputs: outcome.outputs.map((output) => classified(output, serving, request)),
+    outputs: outcome.outputs.map((output) => classified(clientShaped(output, signature), serving, request)),
   };
 }
 
 /** Triton's text. Every road to this operation gives exactly one answer for a request, as its HTTP end point does. */
 const DECOUPLED = "HTTP end point doesn't support models with decoupled transaction policy";
+
+/** The tensor as the client sees it: the model's own shape follows `reshape`, the client's `dims`. */
+function clientShaped(output: Tensor, { outputs, maxBatchSize }: ModelSignature): Tensor {
+  const declared = outputs.find(({ name }) => name === output.name);
+  if (declared?.reshape === undefined) return output;
+  return reshapeTensor(output, { from: declared.reshape, to: declared.dims, batches: maxBatchSize > 0 });
+}
 
 /** The output itself, or its best classes where the request asks for them. */
 function classified(

@@ -1,4 +1,6 @@
 import { InferenceError } from "@naiad/protocol";
+import { WIRE_VERSION } from "@naiad/runtime/contracts";
+import { askWireVersion } from "./gateway-version.ts";
 import { pause } from "./pause.ts";
 
 /** How long a service worker may take from registration to activation. */
@@ -12,8 +14,9 @@ export interface GatewayRegistration {
 }
 
 /**
- * Registers `scriptUrl` for `base`, or waits for the registration that the application makes itself (`false`).
- * Rejects with UNAVAILABLE where the script cannot be had or does not become active.
+ * Registers `scriptUrl` for `base`, or waits for the registration that the application makes itself (`false`). A script of
+ * another release of Naiad is given up for the one that the server has now. Rejects with UNAVAILABLE where the script cannot
+ * be had, does not become active, or speaks another wire version than this page and stays.
  */
 export async function registerGateway(
   container: ServiceWorkerContainer,
@@ -22,14 +25,55 @@ export async function registerGateway(
   signal: AbortSignal,
 ): Promise<GatewayRegistration> {
   const found = await registration(container, scriptUrl, base, signal);
+  for (;;) {
+    const worker = await activated(found, base, signal);
+    const theirs = await askWireVersion(worker, base, signal);
+    // Where nobody answers, the probe of the whole road will tell.
+    if (theirs === undefined || theirs === WIRE_VERSION) break;
+    await successor(found, worker, otherVersion(theirs), signal);
+  }
+  return { container, active: () => found.active ?? undefined };
+}
+
+/** The worker that is active, as soon as one is. */
+async function activated(
+  found: ServiceWorkerRegistration,
+  base: string,
+  signal: AbortSignal,
+): Promise<ServiceWorker> {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(ACTIVATION_MS)]);
-  while (found.active?.state !== "activated") {
+  for (;;) {
+    if (found.active?.state === "activated") return found.active;
     signal.throwIfAborted();
     if (deadline.aborted)
       throw new InferenceError("UNAVAILABLE", `the service worker for '${base}' did not become active`);
     await stateChange(found, deadline);
   }
-  return { container, active: () => found.active ?? undefined };
+}
+
+/** Waits until another worker than `old` is active; throws `refusal` where none is coming or it does not get there. */
+async function successor(
+  found: ServiceWorkerRegistration,
+  old: ServiceWorker,
+  refusal: InferenceError,
+  signal: AbortSignal,
+): Promise<void> {
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(ACTIVATION_MS)]);
+  // Without the network there is no new script either.
+  await found.update().catch(() => undefined);
+  while (found.active === old) {
+    signal.throwIfAborted();
+    if (deadline.aborted || (found.installing ?? found.waiting) === null) throw refusal;
+    await stateChange(found, deadline);
+  }
+}
+
+function otherVersion(theirs: number): InferenceError {
+  return new InferenceError(
+    "UNAVAILABLE",
+    `the service worker speaks wire version ${theirs} of Naiad and this page ${WIRE_VERSION}: ` +
+      "close the other tabs of this site and reload",
+  );
 }
 
 async function registration(

@@ -1,3 +1,4 @@
+import { InferenceError } from "@naiad/protocol";
 import type { FindHost, HereIsHost } from "@naiad/runtime/contracts";
 import { WIRE_VERSION } from "@naiad/runtime/contracts";
 import type { GatewayRegistration } from "./gateway-registration.ts";
@@ -12,7 +13,7 @@ export interface FoundHost {
 
 /**
  * Asks the other pages of this base, through the service worker, for a port to the host. Resolves with `undefined` when
- * nobody answered in time or the signal fired; a port that comes too late is closed.
+ * nobody answered in time or the signal fired. Rejects with UNAVAILABLE when that page speaks another wire version.
  */
 export function findHost(
   gateway: GatewayRegistration,
@@ -21,17 +22,26 @@ export function findHost(
   signal: AbortSignal,
 ): Promise<FoundHost | undefined> {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
-  return new Promise((resolve) => {
-    const end = (found: FoundHost | undefined): void => {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
       gateway.container.removeEventListener("message", listen);
       deadline.removeEventListener("abort", giveUp);
-      resolve(found);
     };
-    const giveUp = (): void => end(undefined);
+    const giveUp = (): void => {
+      stop();
+      resolve(undefined);
+    };
     const listen = (event: MessageEvent<unknown>): void => {
       const [port] = event.ports;
       if (port === undefined || !isAnswer(event.data, base, peerId)) return;
-      end({ hostId: event.data.hostId, port });
+      stop();
+      const { hostId, wireVersion } = event.data;
+      if (wireVersion === WIRE_VERSION) {
+        resolve({ hostId, port });
+      } else {
+        port.close();
+        reject(otherVersion(wireVersion));
+      }
     };
     gateway.container.addEventListener("message", listen);
     gateway.container.startMessages();
@@ -50,5 +60,13 @@ function isAnswer(data: unknown, base: string, peerId: string): data is HereIsHo
     message.base === base &&
     message.kind === "client" &&
     message.peerId === peerId
+  );
+}
+
+function otherVersion(theirs: number): InferenceError {
+  return new InferenceError(
+    "UNAVAILABLE",
+    `the page that runs the server speaks wire version ${theirs} of Naiad and this page ${WIRE_VERSION}: ` +
+      "close the other tabs of this site and reload",
   );
 }

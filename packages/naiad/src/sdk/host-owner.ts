@@ -4,6 +4,7 @@ import type { HostInfo } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 import type { AssetUrls, HostControl, HostStart } from "@naiad/runtime/contracts";
 import { aliveLock, WIRE_VERSION } from "@naiad/runtime/contracts";
+import type { WorkerSpawner } from "@naiad/runtime/platform";
 import { randomId } from "@naiad/runtime/platform";
 import type { StartSettings } from "./start-options.ts";
 
@@ -27,26 +28,27 @@ export interface OwnedHost {
 export interface StartHostOptions {
   readonly settings: StartSettings;
   readonly locks: LockManagerLike;
+  readonly spawner: WorkerSpawner;
   /** The host that served this page before. */
   readonly successorOf: string | undefined;
 }
 
 /** Starts a host worker; rejects, leaving nothing behind, where it cannot start. */
-export async function startHost({ settings, locks, successorOf }: StartHostOptions): Promise<OwnedHost> {
+export async function startHost(options: StartHostOptions): Promise<OwnedHost> {
+  const { settings, locks, spawner, successorOf } = options;
   const hostId = randomId();
   const assets = assetUrls(settings.assets);
-  const worker = new Worker(assets.host, { type: "module", name: "naiad host" });
+  const worker = spawner.spawn(assets.host, "naiad host");
   const gone = new AbortController();
   const end = (reason: InferenceError): void => {
     if (gone.signal.aborted) return;
     gone.abort(reason);
     worker.terminate();
   };
-  worker.addEventListener("error", (event) => {
-    const text = event.message === "" ? `cannot load ${assets.host}` : event.message;
-    end(new InferenceError("UNAVAILABLE", `the host worker failed: ${text}`));
-  });
-  const control = wrapControl<HostControl>(worker, {
+  void worker.failed.then((reason) =>
+    end(new InferenceError("UNAVAILABLE", `the host worker '${assets.host}' failed: ${reason}`)),
+  );
+  const control = wrapControl<HostControl>(worker.endpoint, {
     peer: "the host worker",
     wireVersion: WIRE_VERSION,
     lost: gone.signal,
@@ -79,7 +81,10 @@ export async function startHost({ settings, locks, successorOf }: StartHostOptio
     () => undefined,
   );
   const ready = control.ready();
-  ready.catch(() => undefined);
+  // A server whose start failed has stopped itself; what is left of it answers nothing.
+  ready.catch((error: unknown) => {
+    end(InferenceError.from(error));
+  });
 
   return {
     hostId,

@@ -5,6 +5,7 @@ import type { ClientContract } from "@naiad/protocol";
 import { InferenceError, invariant } from "@naiad/protocol";
 import type { HostIsComing, WhoIsHost } from "@naiad/runtime/contracts";
 import { aliveLock, WIRE_VERSION } from "@naiad/runtime/contracts";
+import { browserSpawner } from "@naiad/runtime/platform";
 import { standForElection } from "./election.ts";
 import type { GatewayRegistration } from "./gateway-registration.ts";
 import type { HostLine } from "./host-connection.ts";
@@ -45,7 +46,10 @@ export function takeHostSeat({ settings, gateway, locks, peerId }: HostSeatOptio
   let searches = 0;
 
   const takeOffice = (): void => {
-    office = takeHostOffice({ base, start: () => startHost({ settings, locks, successorOf: lastHostId }) });
+    office = takeHostOffice({
+      base,
+      start: () => startHost({ settings, locks, spawner: browserSpawner, successorOf: lastHostId }),
+    });
     elected.abort();
   };
   const lineTo = (hostId: string, port: MessagePort): HostLine => {

@@ -28,7 +28,8 @@ export async function probeGateway(
       if (response.ok && response.headers.has(MARKER_HEADER)) return true;
       last = `${response.status} ${response.headers.has(MARKER_HEADER) ? await response.text() : "from the network"}`;
     } catch (error) {
-      last = String(error);
+      // The end of the wait says nothing; what came before it does.
+      if (!deadline.aborted) last = String(error);
     }
     signal.throwIfAborted();
     if (deadline.aborted)
