@@ -34,7 +34,12 @@ test.describe("plain fetch", () => {
       name: string;
       state?: string;
     }[];
-    expect(index).toContainEqual({ name: "simple", version: "1", state: "READY" });
+    expect(index).toContainEqual({
+      name: "simple",
+      version: "1",
+      state: "READY",
+      instances: [{ name: "simple_0_0", execution_provider: "wasm", build: "wasm", threads: 1 }],
+    });
     expect(index).toContainEqual({ name: "cnn_224" });
   });
 

@@ -420,7 +420,11 @@ describe("events", () => {
       "create 1 9/9",
       "m:1 READY",
     ]);
-    expect(lines).toEqual(["loading: m:1", "successfully loaded 'm'"]);
+    expect(lines).toEqual([
+      "loading: m:1",
+      "instance m_0 of model m runs on other (build fake), 1 thread",
+      "successfully loaded 'm'",
+    ]);
     expect(bench.logger.lines.map(({ message }) => message)).toEqual(lines);
     leave();
     await bench.unload("m");

@@ -160,11 +160,15 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
     return lifecycle.find(modelName, wanted);
   }
 
+  function instances(): readonly InstanceReport[] {
+    return lifecycle.ready().flatMap((serving) => serving.instances());
+  }
+
   /* eslint-disable @typescript-eslint/require-await -- an operation answers with a promise, and an error is a rejection */
   return {
     start,
     stop,
-    instances: () => lifecycle.ready().flatMap((serving) => serving.instances()),
+    instances,
     subscribe: (listener) => hub.subscribe(listener),
 
     serverLive: async () => {
@@ -195,7 +199,7 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
     repositoryIndex: async (input, { signal }) => {
       requireReady();
       const snapshot = await control.readRepositories(signal);
-      return repositoryIndex(snapshot, (name) => lifecycle.states(name), input);
+      return repositoryIndex(snapshot, (name) => lifecycle.states(name), instances(), input);
     },
     repositoryModelLoad: async (request) => {
       requireReady();

@@ -39,6 +39,9 @@ export type ServerEvent =
       readonly phase: "download" | "verify" | "create";
       readonly loadedBytes: number;
       readonly totalBytes: number;
+      /** Of all files of this load together. */
+      readonly modelLoadedBytes: number;
+      readonly modelTotalBytes: number;
     }
   | {
       readonly kind: "model";

@@ -123,4 +123,15 @@ export interface RepositoryIndexEntry {
   readonly version?: string;
   readonly state?: ModelState;
   readonly reason?: string;
+  /** Beyond Triton: what the instances of a ready version really run on. */
+  readonly instances?: readonly IndexedInstance[];
+}
+
+export interface IndexedInstance {
+  readonly name: string;
+  readonly execution_provider: string;
+  /** Which build of the engine: `wasm`, `jspi`, `asyncify`. */
+  readonly build: string;
+  readonly adapter?: string;
+  readonly threads: number;
 }

@@ -53,9 +53,7 @@ export function useServer(): ServerView {
   const [phase, setPhase] = useState<Phase>({ kind: "starting" });
   const [info, setInfo] = useState<HostInfo>();
   const [snapshot, setSnapshot] = useState<Snapshot>({ index: [], instances: [] });
-  const [progress, setProgress] = useState<Readonly<Record<string, Readonly<Record<string, ModelProgress>>>>>(
-    {},
-  );
+  const [progress, setProgress] = useState<Readonly<Record<string, ModelProgress>>>({});
   const [busy, setBusy] = useState<Readonly<Record<string, "LOADING" | "UNLOADING">>>({});
   const [log, setLog] = useState<readonly LogEntry[]>([]);
 
@@ -71,10 +69,10 @@ export function useServer(): ServerView {
       if (event.kind === "log") {
         say(event.level, event.message, event.epochMs);
       } else if (event.kind === "progress") {
-        const { modelName, path, loadedBytes, totalBytes } = event;
+        const { modelName, modelLoadedBytes, modelTotalBytes } = event;
         setProgress((all) => ({
           ...all,
-          [modelName]: { ...all[modelName], [path]: { loadedBytes, totalBytes } },
+          [modelName]: { loadedBytes: modelLoadedBytes, totalBytes: modelTotalBytes },
         }));
       }
     },
@@ -144,7 +142,7 @@ export function useServer(): ServerView {
 
 function modelEntries(
   { index, instances }: Snapshot,
-  progress: Readonly<Record<string, Readonly<Record<string, ModelProgress>>>>,
+  progress: Readonly<Record<string, ModelProgress>>,
   busy: Readonly<Record<string, "LOADING" | "UNLOADING">>,
 ): ModelEntry[] {
   const names = [...new Set(index.map(({ name }) => name))];
@@ -156,7 +154,7 @@ function modelEntries(
       versions,
       state: busy[name] ?? stateOf(versions),
       reason: failed?.reason ?? "",
-      progress: progress[name] === undefined ? undefined : total(Object.values(progress[name])),
+      progress: progress[name],
       instances: instances.filter(({ modelName }) => modelName === name),
     };
   });
@@ -169,13 +167,6 @@ function stateOf(versions: readonly RepositoryIndexEntry[]): ModelEntry["state"]
   if (states.includes("UNLOADING")) return "UNLOADING";
   const failed = versions.some(({ state, reason }) => state === "UNAVAILABLE" && reason !== "unloaded");
   return failed ? "UNAVAILABLE" : "NOT LOADED";
-}
-
-function total(files: readonly ModelProgress[]): ModelProgress {
-  return {
-    loadedBytes: files.reduce((sum, file) => sum + file.loadedBytes, 0),
-    totalBytes: files.reduce((sum, file) => sum + file.totalBytes, 0),
-  };
 }
 
 function without<Value>(

@@ -8,6 +8,7 @@ import {
 import type { Capabilities, ServerOptions } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 import type { Backend, Clock, Logger, ModelFiles } from "../ports.ts";
+import type { FileProgress } from "../repository/fetch-files.ts";
 import type { ModelMaterial } from "../repository/model-material.ts";
 import type { PlannedInstance } from "../scheduling/place-instances.ts";
 import { gpuContext, placeInstances } from "../scheduling/place-instances.ts";
@@ -31,11 +32,8 @@ export interface LoadVersionContext {
   readonly onCreate: (progress: CreateProgress) => void;
 }
 
-export interface CreateProgress {
+export interface CreateProgress extends Omit<FileProgress, "phase"> {
   readonly modelName: string;
-  readonly path: string;
-  readonly loadedBytes: number;
-  readonly totalBytes: number;
 }
 
 export interface VersionSource {
@@ -76,15 +74,16 @@ export async function loadVersion(
   assertNoIssues(issues.filter(({ path }) => !path.startsWith("instance_group")));
   const instances = planned.map((instance) => keepOffUnfitGpu(instance, config, context));
 
-  const progress = {
-    modelName,
-    path: [String(version), config.defaultModelFilename].filter((name) => name !== "").join("/"),
-    totalBytes: files.entries.reduce((sum, { size }) => sum + size, 0),
+  const totalBytes = files.entries.reduce((sum, { size }) => sum + size, 0);
+  const path = [String(version), config.defaultModelFilename].filter((name) => name !== "").join("/");
+  const tell = (loadedBytes: number): void => {
+    const ofModel = { modelLoadedBytes: loadedBytes, modelTotalBytes: totalBytes };
+    context.onCreate({ modelName, path, loadedBytes, totalBytes, ...ofModel });
   };
-  context.onCreate({ ...progress, loadedBytes: 0 });
+  tell(0);
   const model = { modelName, version, config, files };
   const serving = await startServing({ backend, model, instances, clock, logger, signal });
-  context.onCreate({ ...progress, loadedBytes: progress.totalBytes });
+  tell(totalBytes);
   return serving;
 }
 

@@ -8,6 +8,7 @@ import type { PlannedInstance } from "../scheduling/place-instances.ts";
 import { createModelStatistics } from "../statistics/model-statistics.ts";
 import type { InstanceCreator } from "./create-with-fallback.ts";
 import { createInstanceCreator } from "./create-with-fallback.ts";
+import { deviceText } from "./device-text.ts";
 import { readLabels } from "./read-labels.ts";
 import type { ServingVersion } from "./serving-version.ts";
 
@@ -41,6 +42,10 @@ export async function startServing(options: ServingOptions): Promise<ServingVers
   const scheduler = await orDispose(group, () =>
     createScheduler({ modelName, config, signature, group, statistics, clock, logger }),
   );
+  for (const { instanceName, device } of group.status()) {
+    if (device === undefined) continue;
+    logger.log("info", `instance ${instanceName} of model ${modelName} runs on ${deviceText(device)}`);
+  }
   let retirement: Promise<void> | undefined;
   return {
     modelName,

@@ -156,11 +156,27 @@ describe("fetchModelFiles", () => {
       phase: "verify",
       loadedBytes: CHUNK_SIZE + 100,
       totalBytes: CHUNK_SIZE + 100,
+      modelLoadedBytes: CHUNK_SIZE + 100,
+      modelTotalBytes: CHUNK_SIZE + 100,
     });
 
     const second: FileProgress[] = [];
     await fetchModelFiles(options(repository, { store, onProgress: (event) => second.push(event) }));
     expect(second).toEqual([first.at(-1)]);
+  });
+
+  it("reports the progress of all files together", async () => {
+    const repository = await repositoryOf({ a: contentOf([1], 100), b: contentOf([2], 50) });
+    const events: FileProgress[] = [];
+    await fetchModelFiles(options(repository, { onProgress: (event) => events.push(event) }));
+    const sums = events.map(({ modelLoadedBytes }) => modelLoadedBytes);
+    expect(sums).toEqual([...sums].sort((a, b) => a - b));
+    expect(new Set(events.map(({ modelTotalBytes }) => modelTotalBytes))).toEqual(new Set([sums.at(-1)]));
+    const wholeFiles = events.filter(({ phase }) => phase === "verify");
+    expect(wholeFiles.map(({ path, modelLoadedBytes }) => [path, modelLoadedBytes])).toEqual([
+      ["a", events[0]?.totalBytes],
+      ["b", sums.at(-1)],
+    ]);
   });
 
   it("does not download content that another file or version brought", async () => {

@@ -19,6 +19,9 @@ export interface FileProgress {
   readonly phase: "download" | "verify";
   readonly loadedBytes: number;
   readonly totalBytes: number;
+  /** Of all files that are fetched together, this one included. */
+  readonly modelLoadedBytes: number;
+  readonly modelTotalBytes: number;
 }
 
 /**
@@ -61,17 +64,26 @@ export async function fetchModelFiles(options: FetchModelFiles): Promise<ModelFi
     logger.log("warning", `model '${model.name}' runs from memory, not from storage: ${error.message}`);
   });
 
+  const modelTotalBytes = entries.reduce((sum, { size }) => sum + size, 0);
+  let earlierBytes = 0;
+  const report = (file: ModelFile, phase: FileProgress["phase"], loadedBytes: number): void => {
+    const { path, size } = file;
+    const modelLoadedBytes = earlierBytes + loadedBytes;
+    onProgress({ path, phase, loadedBytes, totalBytes: size, modelLoadedBytes, modelTotalBytes });
+  };
+
   // One file after the other: parallel downloads gain nothing on one network and cost memory where it is scarce.
   for (const file of entries) {
     signal.throwIfAborted();
     if (!(await isWhole(file, store))) {
       const onLoaded = coarsely(file, (loadedBytes) => {
-        onProgress({ path: file.path, phase: "download", loadedBytes, totalBytes: file.size });
+        report(file, "download", loadedBytes);
       });
       const context = { modelName: model.name, source, store, digest, clock, logger, signal, onLoaded };
       await lock(file.sha256, signal, () => downloadFile(file, context));
     }
-    onProgress({ path: file.path, phase: "verify", loadedBytes: file.size, totalBytes: file.size });
+    report(file, "verify", file.size);
+    earlierBytes += file.size;
   }
   return storedModelFiles(entries, store);
 }

@@ -253,7 +253,12 @@ describe("index", () => {
         "failed to load 'b', failed to poll from model repository: model appears in two or more repositories",
     });
     expect(await bench.server.repositoryIndex({ ready: true }, { signal })).toEqual([
-      { name: "c", version: "1", state: "READY" },
+      {
+        name: "c",
+        version: "1",
+        state: "READY",
+        instances: [{ name: "c_0", execution_provider: "other", build: "fake", threads: 1 }],
+      },
     ]);
   });
 

@@ -1,4 +1,4 @@
-import type { RepositoryIndexEntry } from "@naiad/protocol";
+import type { IndexedInstance, InstanceReport, RepositoryIndexEntry } from "@naiad/protocol";
 import type { NumberedState } from "../lifecycle/model-versions.ts";
 import type { RepositorySnapshot } from "../repository/model-repository.ts";
 import { AMBIGUOUS_REASON } from "../repository/model-repository.ts";
@@ -10,6 +10,7 @@ import { AMBIGUOUS_REASON } from "../repository/model-repository.ts";
 export function repositoryIndex(
   snapshot: RepositorySnapshot,
   statesOf: (modelName: string) => readonly NumberedState[],
+  instances: readonly InstanceReport[],
   { ready }: { readonly ready: boolean },
 ): readonly RepositoryIndexEntry[] {
   const names = [...snapshot.models.keys(), ...snapshot.ambiguousNames].sort();
@@ -24,6 +25,28 @@ export function repositoryIndex(
       version: String(version),
       state,
       ...(reason === "" ? {} : { reason }),
+      ...(state === "READY" ? { instances: indexed(instances, name, String(version)) } : {}),
     }));
+  });
+}
+
+function indexed(
+  instances: readonly InstanceReport[],
+  modelName: string,
+  version: string,
+): readonly IndexedInstance[] {
+  return instances.flatMap((instance) => {
+    const { device, instanceName } = instance;
+    if (instance.modelName !== modelName || instance.version !== version || device === undefined) return [];
+    const { executionProvider, build, adapter, threads } = device;
+    return [
+      {
+        name: instanceName,
+        execution_provider: executionProvider,
+        build,
+        ...(adapter === undefined ? {} : { adapter }),
+        threads,
+      },
+    ];
   });
 }

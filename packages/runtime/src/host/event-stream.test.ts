@@ -10,6 +10,8 @@ const progress = (loadedBytes: number): ServerEvent => ({
   phase: "download",
   loadedBytes,
   totalBytes: 9,
+  modelLoadedBytes: loadedBytes,
+  modelTotalBytes: 9,
 });
 
 function source() {
