@@ -9,7 +9,7 @@ import { alteredHost, MORTAL_WORKERS } from "./altered-host.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const PAGES = join(ROOT, "e2e/pages");
-const BUILT = join(ROOT, ".cache/e2e-pages");
+export const BUILT: string = join(ROOT, ".cache/e2e-pages");
 
 /** The model directories that tests and benchmarks use: sample and fixture models, written by `npm run models`. */
 export const MODELS: string = join(ROOT, "public/models");
@@ -37,8 +37,16 @@ export interface Origin {
   close(): Promise<void>;
 }
 
-/** Builds the test pages once per run. */
+/** Builds the test pages once per run, and the service workers that they may have in place of Naiad's own. */
 export async function buildPages(): Promise<void> {
+  await buildSite();
+  await buildServiceWorker("app-sw.js", "e2e/pages/app-service-worker.ts");
+  await buildServiceWorker("old-sw.js", "packages/runtime/src/service-worker/gateway.entry.ts", [
+    otherWireVersion(),
+  ]);
+}
+
+async function buildSite(): Promise<void> {
   await build({
     root: PAGES,
     // The built site may stand under any path.
@@ -56,6 +64,46 @@ export async function buildPages(): Promise<void> {
       rolldownOptions: { input: [join(PAGES, "index.html"), join(PAGES, "bench.html")] },
     },
   });
+}
+
+async function buildServiceWorker(
+  file: string,
+  entry: string,
+  plugins: readonly Plugin[] = [],
+): Promise<void> {
+  await build({
+    root: ROOT,
+    configFile: false,
+    logLevel: "warn",
+    publicDir: false,
+    plugins: [...plugins],
+    build: {
+      outDir: BUILT,
+      emptyOutDir: false,
+      target: "es2022",
+      rolldownOptions: {
+        input: join(ROOT, entry),
+        output: { format: "iife", entryFileNames: file, codeSplitting: false },
+      },
+    },
+  });
+}
+
+/** The wire version of `old-sw.js`. */
+export const OTHER_WIRE_VERSION: number = 99;
+
+/** Makes what is built speak as another release of Naiad would. */
+function otherWireVersion(): Plugin {
+  return {
+    name: "naiad:other-wire-version",
+    transform(code, id) {
+      if (!id.endsWith("/runtime/src/contracts.ts")) return undefined;
+      const changed = code.replace(/WIRE_VERSION(: number)? = \d+/, `WIRE_VERSION = ${OTHER_WIRE_VERSION}`);
+      if (changed === code)
+        throw new Error("contracts.ts does not say its wire version where it is looked for");
+      return changed;
+    },
+  };
 }
 
 export async function serveOrigin(options: OriginOptions = {}): Promise<Origin> {

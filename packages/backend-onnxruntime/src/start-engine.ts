@@ -1,6 +1,7 @@
 import { InferenceError } from "@naiad/protocol";
 import type { OnnxEngine, Ort } from "./engine.ts";
 import { engineFailure } from "./engine-error.ts";
+import { engineFilesProblem } from "./engine-files-problem.ts";
 import type { EngineSettings } from "./environment.ts";
 import { configureEngine } from "./environment.ts";
 
@@ -19,14 +20,10 @@ export async function startEngine(engine: OnnxEngine, settings: EngineSettings):
     await session.release();
     return ort;
   } catch (thrown) {
-    const { message } = engineFailure(thrown);
-    throw new InferenceError(
-      "UNAVAILABLE",
-      `ONNX Runtime Web (${engine.build}) could not start: ${message}`,
-      {
-        cause: thrown,
-      },
-    );
+    const reason = (await engineFilesProblem(engine.build, settings)) ?? engineFailure(thrown).message;
+    throw new InferenceError("UNAVAILABLE", `ONNX Runtime Web (${engine.build}) could not start: ${reason}`, {
+      cause: thrown,
+    });
   }
 }
 

@@ -428,7 +428,7 @@ describe("events", () => {
     expect(bench.logger.lines.map(({ message }) => message)).toEqual(lines);
     leave();
     await bench.unload("m");
-    expect(lines).toHaveLength(2);
+    expect(lines).toHaveLength(3);
   });
 });
 

@@ -10,7 +10,7 @@ const SCRIPT = "https://example.test/naiad/workers/host.js";
 
 /** Starts a host whose worker never answers; it fails when it is told to. */
 function startSilentHost() {
-  let fail = (_reason: string): void => undefined;
+  let fail: ((reason: string) => void) | undefined;
   const failed = new Promise<string>((resolve) => {
     fail = resolve;
   });
@@ -32,7 +32,7 @@ function startSilentHost() {
       },
     },
   });
-  return { host, seen, fail };
+  return { host, seen, fail: (reason: string) => fail?.(reason) };
 }
 
 afterEach(() => {
