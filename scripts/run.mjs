@@ -22,7 +22,9 @@ async function start(args) {
   await runTsx("scripts/prepare-models.ts", []);
   await runTsx("scripts/build-naiad.ts", []);
   await run("node", ["node_modules/vite/bin/vite.js", "build", "--logLevel", "warn"]);
-  console.log("\nOpen this page: it starts the server, and then answers fetch(\"/v2/...\") itself, in that tab.");
+  console.log(
+    '\nOpen this page: it starts the server, and then answers fetch("/v2/...") itself, in that tab.',
+  );
   await run("node", ["node_modules/vite/bin/vite.js", "preview", ...args]);
 }
 

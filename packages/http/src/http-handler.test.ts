@@ -249,7 +249,13 @@ describe("repository index", () => {
       asked.push(ready);
       return Promise.resolve([
         { name: "a" },
-        { name: "b", version: "1", state: "READY", reason: "" },
+        {
+          name: "b",
+          version: "1",
+          state: "READY",
+          reason: "",
+          instances: [{ name: "b_0", execution_provider: "wasm", build: "wasm", threads: 1 }],
+        },
         { name: "c", version: "", state: "UNAVAILABLE", reason: "unloaded" },
       ]);
     },
@@ -265,7 +271,7 @@ describe("repository index", () => {
     expect(answer).toEqual([
       200,
       JSON_TYPE,
-      '[{"name":"a"},{"name":"b","version":"1","state":"READY"},{"name":"c","state":"UNAVAILABLE","reason":"unloaded"}]',
+      '[{"name":"a"},{"name":"b","version":"1","state":"READY","instances":[{"name":"b_0","execution_provider":"wasm","build":"wasm","threads":1}]},{"name":"c","state":"UNAVAILABLE","reason":"unloaded"}]',
     ]);
     expect(asked.at(-1)).toBe(ready);
   });

@@ -92,12 +92,13 @@ function readReadyOnly(body: JsonNode): boolean {
 }
 
 function indexEntry(entry: RepositoryIndexEntry): JsonValue {
-  const { name, version = "", state, reason = "" } = entry;
+  const { name, version = "", state, reason = "", instances } = entry;
   return {
     name,
     ...(version !== "" && { version }),
     ...(state !== undefined && { state }),
     ...(reason !== "" && { reason }),
+    ...(instances !== undefined && { instances: instances.map((instance) => ({ ...instance })) }),
   };
 }
 

@@ -25,7 +25,7 @@ export interface ClientContract {
     readonly instances: { readonly input: Record<never, never>; readonly output: readonly InstanceReport[] };
   };
   readonly streams: {
-    /** Progress, model states and log lines from now on. */
+    /** The log lines kept so far; then progress, model states and log lines as they come. */
     readonly events: { readonly input: Record<never, never>; readonly item: ServerEvent };
   };
   readonly notes: Record<never, never>;

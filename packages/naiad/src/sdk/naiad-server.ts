@@ -16,7 +16,10 @@ export interface NaiadServer {
   info(): Promise<HostInfo>;
   /** The instances of every loaded model and what they really run on. */
   instances(): Promise<readonly InstanceReport[]>;
-  /** Progress, model states and log lines from now on; ends when the signal fires or the server is stopped. */
+  /**
+   * The log lines kept so far; then progress, model states and log lines as they come. Ends when the signal fires or the
+   * server is stopped.
+   */
   events(options?: { readonly signal?: AbortSignal }): AsyncIterable<ServerEvent>;
   /**
    * Leaves the server. If this page runs the host, requests in flight are finished and the next page takes over. Idempotent.

@@ -54,7 +54,7 @@ export interface StartServerOptions {
    */
   readonly mode?: "auto" | "service-worker" | "direct";
 
-  /** Hears progress, model states and log lines from the first download on. */
+  /** Hears progress, model states and log lines from the first on. */
   readonly onEvent?: (event: ServerEvent) => void;
   /** Ends a start that has not finished. */
   readonly signal?: AbortSignal;

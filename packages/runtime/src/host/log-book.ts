@@ -8,9 +8,7 @@ export interface LogLine {
 
 /** A logger that remembers its last lines and tells whoever listens. */
 export interface LogBook extends Logger {
-  /** The last lines, oldest first. */
-  recent(): readonly LogLine[];
-  /** Calls `listener` for every line from now on. Returns the end of it. */
+  /** Calls `listener` for the lines that are kept, oldest first, and then for every line as it comes. Returns the end of it. */
   subscribe(listener: (line: LogLine) => void): () => void;
 }
 
@@ -36,8 +34,8 @@ export function createLogBook(options: LogBookOptions): LogBook {
       options.sink(line);
       for (const listener of listeners) listener(line);
     },
-    recent: () => [...lines],
     subscribe(listener) {
+      for (const line of [...lines]) listener(line);
       listeners.add(listener);
       return () => {
         listeners.delete(listener);
