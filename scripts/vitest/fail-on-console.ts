@@ -2,7 +2,7 @@ import { afterEach, beforeEach } from "vitest";
 
 /** A test that prints is a test whose product prints: it fails with what was said. */
 const METHODS = ["log", "info", "warn", "error", "debug"] as const;
-const originals = METHODS.map((method) => ({ method, original: console[method] }));
+const originals = METHODS.map((method) => ({ method, original: console[method].bind(console) }));
 let said: string[] = [];
 
 beforeEach(() => {
