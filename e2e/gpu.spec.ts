@@ -94,7 +94,7 @@ test("a model that the GPU cannot run goes to WASM; log, instance and index say 
     const note = instance?.note ?? "";
     expect(warnings).toContain(`instance ${model}_0_0 of model ${model} ${note}`);
     const line = { name: model, version: "1", state: "READY", reason: `instance ${model}_0_0 ${note}` };
-    expect(index).toContainEqual(line);
+    expect(index).toContainEqual(expect.objectContaining(line));
   }
 
   const texts = parsed(await inferJson(blank, "simple_string", TEXT_INPUTS));
