@@ -51,7 +51,12 @@ export function FaceDetection({ model, perform }: RunnerProps): ReactElement {
 
   const look = useCallback(
     async (picture: Blob) => {
-      const image = await createImageBitmap(picture);
+      setProblem("");
+      const image = await createImageBitmap(picture).catch(() => undefined);
+      if (image === undefined) {
+        setProblem("This file is not a picture that the browser can read.");
+        return;
+      }
       show(image, image.width, image.height, []);
       const result = await perform(() => detect(image, image.width, image.height));
       if (result !== undefined) {

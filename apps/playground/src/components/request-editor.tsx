@@ -1,11 +1,12 @@
 import type { ModelMetadata } from "naiad";
 import type { ReactElement } from "react";
 import { useEffect, useState } from "react";
-import { call, modelUrl } from "../lib/v2.ts";
+import { inferText, modelUrl } from "../lib/v2.ts";
 import type { RunnerProps } from "./model-view.tsx";
 
 const BURST = 64;
-const SAMPLE_ELEMENTS = 64;
+/** A tensor with more elements than this is not written out. */
+const MOST_ELEMENTS = 1_024;
 
 /** A JSON request as text, prefilled from the model's metadata; sent once, or many times at once to see the batcher work. */
 export function RequestEditor({ model, perform }: RunnerProps): ReactElement {
@@ -15,7 +16,7 @@ export function RequestEditor({ model, perform }: RunnerProps): ReactElement {
     const ended = new AbortController();
     fetch(modelUrl(model), { signal: ended.signal })
       .then((response) => response.json() as Promise<ModelMetadata>)
-      .then((metadata) => setText(JSON.stringify(sampleRequest(metadata), undefined, 2)))
+      .then((metadata) => setText(pretty(sampleRequest(metadata))))
       .catch(() => undefined);
     return () => ended.abort();
   }, [model]);
@@ -23,12 +24,10 @@ export function RequestEditor({ model, perform }: RunnerProps): ReactElement {
   const send = async (count: number): Promise<void> => {
     setBusy(true);
     await perform(async () => {
-      const exchanges = await Promise.all(
-        Array.from({ length: count }, () => call("POST", modelUrl(model, "/infer"), text)),
-      );
-      const shown = exchanges.find(({ status }) => status !== 200) ?? exchanges.at(-1);
-      if (shown === undefined) throw new Error("nothing was sent");
-      return { exchange: shown };
+      const answers = await Promise.all(Array.from({ length: count }, () => inferText(model, text)));
+      const last = answers.at(-1);
+      if (last === undefined) throw new Error("nothing was sent");
+      return last;
     });
     setBusy(false);
   };
@@ -54,23 +53,52 @@ export function RequestEditor({ model, perform }: RunnerProps): ReactElement {
   );
 }
 
-/** A small valid request: variable dimensions become 1, and large tensors are left to the binary extension. */
-function sampleRequest({ inputs }: ModelMetadata): unknown {
+/** Bytes of one element; only what is sent in binary needs them. */
+const ELEMENT_BYTES: Readonly<Record<string, number>> = {
+  FP16: 2,
+  BF16: 2,
+  FP32: 4,
+  FP64: 8,
+  UINT8: 1,
+  INT32: 4,
+  INT64: 8,
+};
+
+/** A valid request: variable dimensions become 1. Large tensors, and those that JSON cannot carry, are sent as zero bytes. */
+function sampleRequest({ inputs, outputs }: ModelMetadata): unknown {
+  const needsBinary = [...inputs, ...outputs].some(({ datatype }) => BINARY_ONLY.has(datatype));
   return {
-    inputs: inputs.map(({ name, datatype, shape }) => {
-      const full = shape.map((dim) => (dim < 0 ? 1 : dim));
-      const count = full.reduce((product, dim) => product * dim, 1);
-      const data =
-        count > SAMPLE_ELEMENTS * 64
-          ? []
-          : Array.from({ length: count }, (_, index) => sampleValue(datatype, index));
-      return { name, datatype, shape: full, data };
+    inputs: inputs.map(({ name, datatype, shape: declared }) => {
+      const shape = declared.map((dim) => (dim < 0 ? 1 : dim));
+      const count = shape.reduce((product, dim) => product * dim, 1);
+      const elementBytes = ELEMENT_BYTES[datatype];
+      if (elementBytes !== undefined && (count > MOST_ELEMENTS || BINARY_ONLY.has(datatype))) {
+        return { name, datatype, shape, parameters: { binary_data_size: count * elementBytes } };
+      }
+      return {
+        name,
+        datatype,
+        shape,
+        data: Array.from({ length: count }, (_, index) => sampleValue(datatype, index)),
+      };
     }),
+    ...(needsBinary && { parameters: { binary_data_output: true } }),
   };
 }
+
+const BINARY_ONLY: ReadonlySet<string> = new Set(["FP16", "BF16"]);
 
 function sampleValue(datatype: string, index: number): string | boolean | number {
   if (datatype === "BYTES") return String(index);
   if (datatype === "BOOL") return index % 2 === 0;
   return datatype.startsWith("FP") ? index / 10 : index % 100;
+}
+
+/** JSON with lists of plain values on one line. */
+function pretty(value: unknown): string {
+  const text = JSON.stringify(value, undefined, 2);
+  return text.replace(
+    /\[\s+([^[\]{}]*?)\s+\]/g,
+    (_, inner: string) => `[${inner.replace(/\s*\n\s*/g, " ")}]`,
+  );
 }

@@ -39,12 +39,16 @@ export function StatisticsPanel({ statistics }: { readonly statistics: Statistic
         )}
         {current !== undefined && (
           <p className="quiet">
-            {current.inference_count} inferences in {current.execution_count} executions
+            {counted(current.inference_count, "inference")} in {counted(current.execution_count, "execution")}
           </p>
         )}
       </div>
     </section>
   );
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 function SplitBar({ split }: { readonly split: TimeSplit }): ReactElement {

@@ -54,7 +54,8 @@ export function TextRecognition({ model, perform }: RunnerProps): ReactElement {
     const file = [...event.dataTransfer.files].find(({ type }) => type.startsWith("image/"));
     const context = canvas.current?.getContext("2d");
     if (file === undefined || context === null || context === undefined) return;
-    const image = await createImageBitmap(file);
+    const image = await createImageBitmap(file).catch(() => undefined);
+    if (image === undefined) return;
     const scale = Math.min(WIDTH / image.width, HEIGHT / image.height);
     clear(context);
     context.drawImage(image, 0, 0, image.width * scale, image.height * scale);
@@ -95,10 +96,18 @@ export function TextRecognition({ model, perform }: RunnerProps): ReactElement {
           value={typed}
           onChange={(event) => {
             setTyped(event.target.value);
+            setReading(undefined);
             void write(event.target.value);
           }}
         />
-        <button type="button" onClick={() => void write("")}>
+        <button
+          type="button"
+          onClick={() => {
+            setTyped("");
+            setReading(undefined);
+            void write("");
+          }}
+        >
           Clear
         </button>
         <button type="button" className="primary" onClick={() => void read()}>

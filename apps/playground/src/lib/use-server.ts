@@ -55,6 +55,7 @@ export function useServer(): ServerView {
   const [snapshot, setSnapshot] = useState<Snapshot>({ index: [], instances: [] });
   const [progress, setProgress] = useState<Readonly<Record<string, ModelProgress>>>({});
   const [busy, setBusy] = useState<Readonly<Record<string, "LOADING" | "UNLOADING">>>({});
+  const [failures, setFailures] = useState<Readonly<Record<string, string>>>({});
   const [log, setLog] = useState<readonly LogEntry[]>([]);
 
   const say = useCallback((level: string, message: string, epochMs = Date.now()) => {
@@ -110,8 +111,11 @@ export function useServer(): ServerView {
       if (phase.kind !== "ready") return;
       const { server } = phase;
       setBusy((all) => ({ ...all, [name]: state }));
+      setFailures((all) => without(all, name));
       work(server)
-        .catch((error: unknown) => say("error", textOf(error)))
+        .catch((error: unknown) => {
+          setFailures((all) => ({ ...all, [name]: textOf(error) }));
+        })
         .finally(() => {
           setBusy((all) => without(all, name));
           setProgress((all) => without(all, name));
@@ -128,7 +132,10 @@ export function useServer(): ServerView {
     });
   }, [phase, refresh, say]);
 
-  const models = useMemo(() => modelEntries(snapshot, progress, busy), [snapshot, progress, busy]);
+  const models = useMemo(
+    () => modelEntries(snapshot, progress, busy, failures),
+    [snapshot, progress, busy, failures],
+  );
   return {
     phase,
     info,
@@ -144,6 +151,7 @@ function modelEntries(
   { index, instances }: Snapshot,
   progress: Readonly<Record<string, ModelProgress>>,
   busy: Readonly<Record<string, "LOADING" | "UNLOADING">>,
+  failures: Readonly<Record<string, string>>,
 ): ModelEntry[] {
   const names = [...new Set(index.map(({ name }) => name))];
   return names.map((name) => {
@@ -152,8 +160,9 @@ function modelEntries(
     return {
       name,
       versions,
-      state: busy[name] ?? stateOf(versions),
-      reason: failed?.reason ?? "",
+      state: busy[name] ?? (failures[name] === undefined ? stateOf(versions) : "UNAVAILABLE"),
+      // What a load was refused with says more than the index, which has no line for a model that cannot be polled.
+      reason: failures[name] ?? failed?.reason ?? "",
       progress: progress[name],
       instances: instances.filter(({ modelName }) => modelName === name),
     };

@@ -97,21 +97,47 @@ export async function infer(
   return { outputs, shapes, exchange };
 }
 
-/** Any call of the API with a JSON body as text, for the editor view. The body goes out exactly as it stands. */
-export async function call(method: "GET" | "POST", url: string, body?: string): Promise<Exchange> {
+/**
+ * An infer request whose JSON part is the text of an editor, sent exactly as it stands. Inputs that it declares with
+ * `binary_data_size` get that many zero bytes. Throws `V2Error` for an error answer.
+ */
+export async function inferText(model: string, text: string): Promise<{ readonly exchange: Exchange }> {
+  const url = modelUrl(model, "/infer");
+  const head = new TextEncoder().encode(text);
+  const zeros = new Uint8Array(binarySize(parsed(text)));
   const started = performance.now();
-  const response = await fetch(url, { method, ...(body === undefined ? {} : { body }) });
-  const text = await response.text();
-  return {
+  const response = await fetch(url, {
+    method: "POST",
+    ...(zeros.length > 0 && { headers: { "Inference-Header-Content-Length": String(head.length) } }),
+    body: new Blob([head, zeros]),
+  });
+  const body = new Uint8Array(await response.arrayBuffer());
+  const headLength = Number(response.headers.get("Inference-Header-Content-Length") ?? body.length);
+  const exchange: Exchange = {
     url,
-    method,
-    request: body === undefined || body === "" ? undefined : parsed(body),
-    requestBinaryBytes: 0,
+    method: "POST",
+    request: parsed(text),
+    requestBinaryBytes: zeros.length,
     status: response.status,
-    response: parsed(text),
-    responseBinaryBytes: 0,
+    response: parsed(new TextDecoder().decode(body.subarray(0, headLength))),
+    responseBinaryBytes: body.length - headLength,
     milliseconds: performance.now() - started,
   };
+  if (!response.ok) throw new V2Error(exchange);
+  return { exchange };
+}
+
+/** Sum of what the inputs of a request declare as binary; 0 for a text that is no request. */
+function binarySize(request: unknown): number {
+  const { inputs } = (request ?? {}) as { readonly inputs?: unknown };
+  if (!Array.isArray(inputs)) return 0;
+  return inputs.reduce<number>(
+    (sum, input: { readonly parameters?: { readonly binary_data_size?: unknown } } | null) => {
+      const size = Number(input?.parameters?.binary_data_size ?? 0);
+      return sum + (Number.isSafeInteger(size) && size > 0 ? size : 0);
+    },
+    0,
+  );
 }
 
 export function modelUrl(model: string, suffix = ""): string {

@@ -75,7 +75,9 @@ describe("start", () => {
     });
     await expect(bench.start()).rejects.toMatchObject({
       code: "INTERNAL",
-      message: "failed to load all models: a, c",
+      message: expect.stringMatching(
+        /^failed to load all models: a: failed to load 'a', failed to poll .*; c: failed to load 'c'/,
+      ) as string,
     });
     expect(bench.liveInstances).toBe(0);
     await expect(bench.infer("b", 1)).rejects.toMatchObject({ code: "UNAVAILABLE" });
@@ -88,13 +90,22 @@ describe("start", () => {
     });
     await bench.start();
     expect(await bench.index()).toEqual(["a", "b:1 READY"]);
-    expect(bench.logger.lines).toContainEqual({ level: "error", message: "failed to load all models: a" });
+    expect(bench.logger.lines).toContainEqual({
+      level: "error",
+      message: expect.stringMatching(/^failed to load all models: a: failed to load 'a'/) as string,
+    });
   });
 
   it("counts an unreadable repository as a failure", async () => {
     const bench = createServerBench({ options: { modelControlMode: "none" } });
     bench.repository.failWith(new InferenceError("UNAVAILABLE", "offline"));
-    await expect(bench.start()).rejects.toThrow("failed to load all models: memory");
+    await expect(bench.start()).rejects.toThrow("failed to load all models: memory: offline");
+  });
+
+  it("fails without its repository in mode explicit too, where nothing was to be loaded yet", async () => {
+    const bench = createServerBench();
+    bench.repository.failWith(new InferenceError("UNAVAILABLE", "no index.json"));
+    await expect(bench.start()).rejects.toThrow("failed to load all models: memory: no index.json");
   });
 
   it("ends when nobody waits for it any more", async () => {

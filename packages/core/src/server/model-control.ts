@@ -30,8 +30,6 @@ export interface ModelControlContext {
   readonly logger: Logger;
 }
 
-/** Triton's `--model-load-thread-count`. */
-const PARALLEL_LOADS = 4;
 const ALL_MODELS = "*";
 
 export function createModelControl(context: ModelControlContext): ModelControl {
@@ -39,29 +37,33 @@ export function createModelControl(context: ModelControlContext): ModelControl {
 
   async function loadInitial(signal: AbortSignal): Promise<void> {
     refuseContradictions(options);
-    if (options.modelControlMode === "explicit" && options.loadModels.length === 0) return;
+    // Also where nothing is to be loaded: a repository that is not there is a mistake to be told at once.
     const snapshot = await readAndReport(signal);
     const isAll = options.modelControlMode !== "explicit" || options.loadModels.includes(ALL_MODELS);
     const names = isAll ? [...snapshot.models.keys(), ...snapshot.ambiguousNames] : options.loadModels;
-    const failed = isAll ? snapshot.failures.map(({ sourceId }) => sourceId) : [];
-    await forEachLimited(names, PARALLEL_LOADS, async (name) => {
-      if (!(await loadedFrom(snapshot, name))) failed.push(name);
+    const failures = snapshot.failures.map(({ sourceId, error }) => `${sourceId}: ${error.message}`);
+    await forEachLimited(names, options.modelLoadThreadCount, async (name) => {
+      const failure = await loadFrom(snapshot, name);
+      if (failure !== undefined) failures.push(`${name}: ${failure.message}`);
     });
     signal.throwIfAborted();
-    if (failed.length > 0) {
-      throw new InferenceError("INTERNAL", `failed to load all models: ${failed.sort().join(", ")}`);
+    if (failures.length > 0) {
+      throw new InferenceError("INTERNAL", `failed to load all models: ${failures.sort().join("; ")}`);
     }
   }
 
-  /** The lifecycle has logged why not. */
-  async function loadedFrom(snapshot: RepositorySnapshot, modelName: string): Promise<boolean> {
+  /** Resolves with the reason, which the lifecycle has logged, where the model could not be loaded. */
+  async function loadFrom(
+    snapshot: RepositorySnapshot,
+    modelName: string,
+  ): Promise<InferenceError | undefined> {
     try {
       await lifecycle.load(modelName, () =>
         loader.poll({ modelName }, () => Promise.resolve(requireModel(snapshot, modelName))),
       );
-      return true;
-    } catch {
-      return false;
+      return undefined;
+    } catch (thrown) {
+      return InferenceError.from(thrown);
     }
   }
 
@@ -93,8 +95,8 @@ export function createModelControl(context: ModelControlContext): ModelControl {
     const isComplete = snapshot.failures.length === 0;
     const gone = lifecycle.modelNames().filter((name) => isComplete && !snapshot.models.has(name));
     await Promise.all(gone.map((name) => lifecycle.unload(name)));
-    await forEachLimited([...snapshot.models.keys()], PARALLEL_LOADS, async (name) => {
-      await loadedFrom(snapshot, name);
+    await forEachLimited([...snapshot.models.keys()], options.modelLoadThreadCount, async (name) => {
+      await loadFrom(snapshot, name);
     });
   }
 
@@ -102,7 +104,9 @@ export function createModelControl(context: ModelControlContext): ModelControl {
     if (options.modelControlMode === "explicit") return;
     throw new InferenceError(
       "UNAVAILABLE",
-      "explicit model load / unload is not allowed if polling is enabled",
+      "explicit model load / unload is not allowed if polling is enabled: " +
+        `this server was started with modelControlMode '${options.modelControlMode}'; ` +
+        "start it with modelControlMode 'explicit' to load and unload models by request",
     );
   }
 

@@ -20,24 +20,26 @@ export function repositoryIndex(
     }
     const states = statesOf(name).filter(({ state }) => !ready || state === "READY");
     if (states.length === 0) return ready ? [] : [{ name }];
-    return states.map(({ version, state, reason }) => ({
-      name,
-      version: String(version),
-      state,
-      ...(reason === "" ? {} : { reason }),
-      ...(state === "READY" ? { instances: indexed(instances, name, String(version)) } : {}),
-    }));
+    return states.map(({ version, state, reason }) => {
+      const entry = { name, version: String(version), state };
+      if (state !== "READY") return { ...entry, ...(reason === "" ? {} : { reason }) };
+      const own = instances.filter((one) => one.modelName === name && one.version === entry.version);
+      const notes = own.flatMap(({ instanceName, note }) =>
+        note === undefined ? [] : [`instance ${instanceName} ${note}`],
+      );
+      return {
+        ...entry,
+        // As it is now: an instance may have moved since the load.
+        ...(notes.length === 0 ? {} : { reason: notes.join("; ") }),
+        instances: indexed(own),
+      };
+    });
   });
 }
 
-function indexed(
-  instances: readonly InstanceReport[],
-  modelName: string,
-  version: string,
-): readonly IndexedInstance[] {
-  return instances.flatMap((instance) => {
-    const { device, instanceName } = instance;
-    if (instance.modelName !== modelName || instance.version !== version || device === undefined) return [];
+function indexed(instances: readonly InstanceReport[]): readonly IndexedInstance[] {
+  return instances.flatMap(({ device, instanceName }) => {
+    if (device === undefined) return [];
     const { executionProvider, build, adapter, threads } = device;
     return [
       {
