@@ -1,5 +1,5 @@
 import type { ReactElement } from "react";
-import { byteText } from "../lib/format.ts";
+import { byteText, pretty } from "../lib/format.ts";
 import type { Exchange } from "../lib/v2.ts";
 
 const SHOWN = 4_000;
@@ -32,8 +32,7 @@ function Side({
   readonly json: unknown;
   readonly binaryBytes: number;
 }): ReactElement {
-  const text =
-    typeof json === "string" ? json : ((JSON.stringify(json, undefined, 2) as string | undefined) ?? "");
+  const text = typeof json === "string" ? json : pretty(json);
   return (
     <div>
       <h4>{title}</h4>

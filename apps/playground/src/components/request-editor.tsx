@@ -1,6 +1,7 @@
 import type { ModelMetadata } from "naiad";
 import type { ReactElement } from "react";
 import { useEffect, useState } from "react";
+import { pretty } from "../lib/format.ts";
 import { inferText, modelUrl } from "../lib/v2.ts";
 import type { RunnerProps } from "./model-view.tsx";
 
@@ -92,13 +93,4 @@ function sampleValue(datatype: string, index: number): string | boolean | number
   if (datatype === "BYTES") return String(index);
   if (datatype === "BOOL") return index % 2 === 0;
   return datatype.startsWith("FP") ? index / 10 : index % 100;
-}
-
-/** JSON with lists of plain values on one line. */
-function pretty(value: unknown): string {
-  const text = JSON.stringify(value, undefined, 2);
-  return text.replace(
-    /\[\s+([^[\]{}]*?)\s+\]/g,
-    (_, inner: string) => `[${inner.replace(/\s*\n\s*/g, " ")}]`,
-  );
 }
