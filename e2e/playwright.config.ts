@@ -1,25 +1,8 @@
 import { defineConfig } from "playwright/test";
 import { findBrowser } from "../scripts/lib/browser.mjs";
+import { BROWSER_ARGUMENTS } from "./browser-arguments.ts";
 
 const executablePath = findBrowser();
-
-/** A software adapter (SwiftShader): right values, no speed. Each page that uses it costs seconds. */
-const WEBGPU = [
-  "--enable-unsafe-webgpu",
-  "--enable-features=Vulkan",
-  "--use-webgpu-adapter=swiftshader",
-  "--use-vulkan=swiftshader",
-  "--enable-unsafe-swiftshader",
-  "--ignore-gpu-blocklist",
-];
-const QUIET = [
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-  "--no-first-run",
-];
-/** Chromium's sandbox does not start as root in a container; only there it is off. */
-const SANDBOX = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
 
 export default defineConfig({
   testDir: ".",
@@ -37,7 +20,7 @@ export default defineConfig({
   use: {
     launchOptions: {
       ...(executablePath === undefined ? {} : { executablePath }),
-      args: [...WEBGPU, ...QUIET, ...SANDBOX],
+      args: BROWSER_ARGUMENTS,
     },
     trace: "off",
   },

@@ -1,21 +1,29 @@
 /**
- * `npm run conformance -- <folder>`: the suites that need test corpora which are not part of this repository. The folder holds
- * `model-configs/`, `models/` and so on; every suite that finds its corpus missing says so.
+ * `npm run conformance -- <folder> [word ...]`: test material that is not part of this repository, run against the server. The
+ * folder holds `model-configs/`, `onnx-node/` and so on; words choose suites. Ends with 1 when anything failed.
  */
-import { stat } from "node:fs/promises";
-import { resolve } from "node:path";
-import { run } from "./lib/exec.mjs";
+import { mkdir, stat, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { runConformance } from "../conformance/src/run-conformance.ts";
 
-/** Test files that read the corpora. */
-const SUITES = [
-  "packages/model-config/src/corpus.test.ts",
-  "packages/backend-onnxruntime/src/instance.test.ts",
-];
-
-const [folder = ""] = process.argv.slice(2);
-const data = resolve(process.env["INIT_CWD"] ?? process.cwd(), folder);
-if (folder === "" || !(await stat(data).catch(() => undefined))?.isDirectory()) {
-  console.error(`no folder '${folder}'; usage: npm run conformance -- <folder with the test data>`);
+const [given = "", ...words] = process.argv.slice(2);
+const folder = resolve(process.env["INIT_CWD"] ?? process.cwd(), given);
+if (given === "" || !(await stat(folder).catch(() => undefined))?.isDirectory()) {
+  console.error(`no folder '${given}'; usage: npm run conformance -- <folder with the test data> [word ...]`);
   process.exit(2);
 }
-await run("node", ["node_modules/vitest/vitest.mjs", "run", ...SUITES], { env: { NAIAD_TEST_DATA: data } });
+const counts = await runConformance({
+  folder,
+  print: (text) => {
+    console.log(text);
+  },
+  ...(words.length === 0 ? {} : { only: words }),
+});
+const results = process.env["NAIAD_RESULTS"];
+if (results !== undefined) {
+  await mkdir(results, { recursive: true });
+  await writeFile(join(results, "conformance.json"), JSON.stringify(counts));
+}
+console.log(`${counts.passed} passed, ${counts.failed} failed`);
+// The engine and its threads would keep the process alive.
+process.exit(counts.failed === 0 ? 0 : 1);

@@ -26,6 +26,10 @@ import { fixtureModels } from "@naiad/testing/fixture-models";
  * | `fp16_add`       | FP16 [16] sum, KIND_GPU                                  | adapters without shader-f16                   |
  * | `external_data`  | FP32 [64] x weights in `1/weights.bin`                   | external data                                 |
  * | `versions`       | version 1 adds 100, version 2 adds 200, policy `all`     | versions side by side                         |
+ * | `optional_input` | FP32 [4] INPUT + BIAS, where BIAS may be left out        | an initializer that is also an input          |
+ * | `ragged_sum`     | sums of requests of any length, batch 16, delay 20 ms    | ragged batching, batch inputs and outputs     |
+ * | `conv_128`       | FP32 [128, 8] convolution, no instance group             | verified on WebGPU, and stays there           |
+ * | `conv_129`       | the same with 129 channels                               | wrong on WebGPU: moved to WASM                |
  */
 const target = process.argv[2] ?? "public/models";
 for (const model of fixtureModels()) {

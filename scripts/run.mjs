@@ -14,6 +14,10 @@ const COMMANDS = {
     main: () => runTsx("scripts/prepare-models.ts", []),
   },
   bench: { about: "run the end-to-end benchmarks and print their table", main: bench },
+  "bench:json": {
+    about: "print how fast JSON tensors are read and written, beside the engine's own JSON",
+    main: () => runTsx("packages/protocol/bench/json.bench.ts", []),
+  },
   conformance: { about: "run the conformance suites on a folder of test data", main: conformance },
   naiad: { about: "run the naiad command from this checkout", main: naiad },
 };
@@ -43,7 +47,7 @@ async function bench(args) {
 async function conformance(args) {
   const [folder] = args;
   if (folder === undefined) throw new Error("usage: npm run conformance -- <folder with the test data>");
-  await runTsx("scripts/conformance.ts", [folder]);
+  await runTsx("scripts/conformance.ts", args);
 }
 
 async function naiad(args) {

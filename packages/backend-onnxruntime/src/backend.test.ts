@@ -127,17 +127,21 @@ describe("prepareOnnx", () => {
     });
   });
 
-  it("refuses ragged batches", async () => {
-    const config = `max_batch_size: 2
-      input { name: "INPUT0" data_type: TYPE_FP32 dims: -1 allow_ragged_batch: true }
-      output { name: "OUTPUT0" data_type: TYPE_FP32 dims: 1 }`;
-    const model = onnxModel({
-      name: "g",
-      input: [value("INPUT0", ElementType.FLOAT, ["n"])],
-      output: [value("OUTPUT0", ElementType.FLOAT, ["n", 1])],
-      node: [node("Identity", ["INPUT0"], ["OUTPUT0"])],
-    });
-    await expect(prepare(specOf(config, one(model)))).rejects.toThrow("uses ragged batching");
+  it("takes ragged batches, with batch inputs that the model has", async () => {
+    const { "config.pbtxt": config, "1/model.onnx": model } =
+      fixtureModels().find(({ name }) => name === "ragged_sum")?.files ?? {};
+    if (typeof config !== "string" || !(model instanceof Uint8Array)) throw new Error("no model");
+    const prepareWith = (text: string): ReturnType<typeof prepareOnnx> =>
+      prepare({ ...specOf("", one(model)), config: parseConfigText(text, { fileName: "config.pbtxt" }) });
+    const { batchInput } = await prepareWith(config);
+    expect(batchInput.map(({ targetName }) => targetName)).toEqual([["ENDS"]]);
+    await expect(prepareWith(config.replace("ENDS", "LENGTHS"))).rejects.toThrow(
+      "unexpected inference input 'LENGTHS', allowed inputs are: ENDS, ITEMS",
+    );
+    await expect(prepareWith(config.replace("TYPE_INT32", "TYPE_FP32"))).rejects.toThrow(
+      "unable to load model 'ragged_sum', configuration expects datatype TYPE_FP32 for input 'ENDS', " +
+        "model provides TYPE_INT32",
+    );
   });
 
   it("misses weights before any worker is started", async () => {

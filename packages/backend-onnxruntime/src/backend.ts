@@ -8,6 +8,7 @@ import {
   readOnnxModel,
 } from "@naiad/model-config";
 import { InferenceError, invariant } from "@naiad/protocol";
+import { configWarnings } from "./config-warnings.ts";
 import { declareShapes } from "./declared-shapes.ts";
 import { checkSupported } from "./io-check.ts";
 import type { ModelLocation } from "./model-files.ts";
@@ -16,6 +17,8 @@ import { externalFilePaths, onnxFilePath } from "./model-files.ts";
 export interface PrepareOnnxOptions extends PrepareOptions {
   /** For models that batch and do not say how much. */
   readonly defaultMaxBatchSize?: number;
+  /** Hears what the configuration asks for in vain. */
+  readonly warn?: (message: string) => void;
 }
 
 /** Core's `Backend.prepare` for this backend. Outputs that are no tensors are left out, the rest of the model serves. */
@@ -27,6 +30,7 @@ export async function prepareOnnx(model: ModelSpec, options: PrepareOnnxOptions)
   const config = options.autoComplete ? autoComplete(model.config, onnx, options) : model.config;
   assertNoIssues(checkOnnxModel(config, declareShapes(onnx, config), { nonTensorOutputs: "omit" }));
   checkSupported(config);
+  for (const warning of configWarnings(config)) options.warn?.(warning);
   return config;
 }
 

@@ -1,5 +1,14 @@
 import type { BytesTensor } from "@naiad/protocol";
-import { gatherInputs, InferenceError, invariant, scatterOutputs, selectOutputs } from "@naiad/protocol";
+import {
+  batchInputTensor,
+  gatherInputs,
+  InferenceError,
+  invariant,
+  scatterLikeInput,
+  scatterOutputs,
+  selectOutputs,
+  shapeLikeInput,
+} from "@naiad/protocol";
 import type { InferenceSession, Tensor as OrtTensor } from "onnxruntime-web";
 import { datatypeOf, isSupported, numericTensor, tensorBytes, textTensor } from "./datatypes.ts";
 import type { Ort } from "./engine.ts";
@@ -7,9 +16,14 @@ import type { PreparedRequest } from "./prepared-request.ts";
 import type { SessionIo, SessionTensor } from "./session-io.ts";
 
 /** The engine's inputs for requests that fit together. The tensors of a single request are handed on as they are. */
-export function gatherFeeds(ort: Ort, batch: readonly PreparedRequest[]): Record<string, OrtTensor> {
-  const feeds: Record<string, OrtTensor> = {};
-  for (const { name, datatype, shape, bytes } of gatherInputs(batch.map(({ inputs }) => inputs))) {
+export function gatherFeeds(
+  ort: Ort,
+  io: SessionIo,
+  batch: readonly PreparedRequest[],
+): Record<string, OrtTensor> {
+  const inputs = batch.map((request) => request.inputs);
+  const feeds = batchInputFeeds(ort, io, inputs);
+  for (const { name, datatype, shape, bytes } of gatherInputs(inputs, io.batch.raggedInputs)) {
     invariant(isSupported(datatype), `datatype ${datatype} was refused at load`);
     feeds[name] =
       datatype === "BYTES"
@@ -21,6 +35,30 @@ export function gatherFeeds(ort: Ort, batch: readonly PreparedRequest[]): Record
         : numericTensor(ort, datatype, shape, bytes);
   }
   return feeds;
+}
+
+/** What the batch itself tells the model, from the shapes of each request's inputs. */
+export function batchInputFeeds(
+  ort: Ort,
+  { batch: { batchInputs } }: Pick<SessionIo, "batch">,
+  requests: readonly (readonly Pick<BytesTensor, "name" | "shape">[])[],
+): Record<string, OrtTensor> {
+  const feeds: Record<string, OrtTensor> = {};
+  for (const batchInput of batchInputs) {
+    const { name, datatype, sourceInput } = batchInput;
+    const { shape, bytes } = batchInputTensor(
+      batchInput,
+      requests.map((inputs) => shapeOf(inputs, sourceInput)),
+    );
+    feeds[name] = numericTensor(ort, datatype, shape, bytes);
+  }
+  return feeds;
+}
+
+function shapeOf(inputs: readonly Pick<BytesTensor, "name" | "shape">[], name: string): readonly number[] {
+  const input = inputs.find((candidate) => candidate.name === name);
+  invariant(input !== undefined, `the source '${name}' is one of the inputs`);
+  return input.shape;
 }
 
 /**
@@ -41,12 +79,39 @@ export function scatterResults(
     const { name, datatype } = output;
     outputs.push({ kind: "bytes", name, datatype, shape, bytes: tensorBytes(result) });
   }
-  if (!io.isBatching) return batch.map(({ request }) => selectOutputs(outputs, request.outputs));
-  const shares = batch.map(({ request }) => ({ rows: request.batchSize, outputs: request.outputs }));
-  return scatterOutputs(outputs, shares, { storage: "copies" });
+  const { batchOutputs } = io.batch;
+  const byRow = batch.map(({ request }) => ({
+    rows: request.batchSize,
+    outputs: request.outputs.filter((name) => !batchOutputs.has(name)),
+  }));
+  const parts = io.isBatching
+    ? scatterOutputs(outputs, byRow, { storage: "copies" })
+    : byRow.map(({ outputs: names }) => selectOutputs(outputs, names));
+  if (batchOutputs.size === 0) return parts;
+  const likeInputs = outputs.flatMap((output) => {
+    const source = batchOutputs.get(output.name);
+    return source === undefined ? [] : [partsLikeInput(io, batch, output, source)];
+  });
+  return batch.map(({ request }, index) =>
+    selectOutputs(
+      [...(parts[index] ?? []), ...likeInputs.flatMap((ofRequests) => ofRequests.slice(index, index + 1))],
+      request.outputs,
+    ),
+  );
 }
 
-/** The number of rows is checked where they are split. */
+function partsLikeInput(
+  io: SessionIo,
+  batch: readonly PreparedRequest[],
+  output: BytesTensor,
+  source: string,
+): readonly BytesTensor[] {
+  const declared = io.outputs.find(({ name }) => name === output.name)?.shape ?? [];
+  const shapes = batch.map(({ inputs }) => shapeLikeInput(declared, shapeOf(inputs, source)));
+  return scatterLikeInput(output, shapes, { storage: "copies" });
+}
+
+/** The number of rows is checked where they are split, and so is the size of a batch output. */
 function checkOutput(io: SessionIo, output: SessionTensor, ortType: string, actual: readonly number[]): void {
   const { name, datatype, shape } = output;
   if (datatypeOf(ortType) !== datatype) {
@@ -57,7 +122,7 @@ function checkOutput(io: SessionIo, output: SessionTensor, ortType: string, actu
   }
   const isExpected =
     actual.length === shape.length && shape.every((dim, i) => dim === -1 || dim === actual[i]);
-  if (isExpected || !output.isConfigured) return;
+  if (isExpected || !output.isConfigured || io.batch.batchOutputs.has(name)) return;
   throw new InferenceError(
     "INTERNAL",
     `unexpected shape for output '${name}' of model '${io.modelName}', model configuration shape is ` +

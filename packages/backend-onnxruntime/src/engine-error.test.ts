@@ -17,6 +17,11 @@ const NO_PROVIDER = new Error(
     "onnxruntime::TransformerMemcpyImpl::IsNodeCompatibleWithProvider(const onnxruntime::Node &) const " +
     "!node_provider_type.empty() was false. Provider type for Cast node with name 'number_0' is not set.",
 );
+/** The GPU builds come without ai.onnx.ml, and then take a model that uses it for invalid. */
+const NO_OPERATOR = new Error(
+  'Can\'t create a session. ERROR_CODE: 10, ERROR_MESSAGE: This is an invalid model. In Node, ("label", LabelEncoder, ' +
+    '"ai.onnx.ml", -1) : Error No Op registered for LabelEncoder with domain_version of 2',
+);
 const NO_MEMORY = new Error("Can't create a session. ERROR_CODE: 6, ERROR_MESSAGE: std::bad_alloc");
 const NO_FP16 = new Error(
   "failed to call OrtRun(). ERROR_CODE: 1, ERROR_MESSAGE: Non-zero status code returned while running Add node. " +
@@ -53,6 +58,7 @@ describe("what a failure means", () => {
   it("finds a kernel or feature that the GPU lacks", () => {
     expect(isMissingOnGpu(engineFailure(MISSING_KERNEL))).toBe(true);
     expect(isMissingOnGpu(engineFailure(NO_PROVIDER))).toBe(true);
+    expect(isMissingOnGpu(engineFailure(NO_OPERATOR))).toBe(true);
     expect(isMissingOnGpu(engineFailure(NO_FP16))).toBe(true);
     expect(isMissingOnGpu(engineFailure(BAD_INDEX))).toBe(false);
   });

@@ -1,4 +1,6 @@
 import { InferenceError } from "@naiad/protocol";
+import type { ExecutionTarget } from "./execution-target.ts";
+import { TARGET_NAMES } from "./execution-target.ts";
 
 /** What the engine says when something goes wrong, brought into order. */
 export interface EngineFailure {
@@ -10,7 +12,7 @@ export interface EngineFailure {
 const OUT_OF_MEMORY = /std::bad_alloc|out of memory|failed to allocate|Cannot enlarge memory|\bAborted\(/i;
 const DEVICE_LOST = /BufferManager::Download|device (is|was) lost|Device lost|mapAsync/i;
 const MISSING_ON_GPU =
-  /requires f16|device does not support|Could not find an implementation|Provider type for .* is not set|not implemented|storage buffers?.*exceed|exceeds? the .*limit|no available backend found/i;
+  /requires f16|device does not support|Could not find an implementation|Provider type for .* is not set|not implemented|storage buffers?.*exceed|exceeds? the .*limit|no available backend found|No Op registered for/i;
 const CONTRADICTING_SHAPES = /merge shape info|ShapeInferenceError/i;
 
 const INVALID_ARGUMENT = 2;
@@ -42,9 +44,10 @@ export function mayBeOneRequests(failure: EngineFailure): boolean {
   return !OUT_OF_MEMORY.test(failure.message) && !DEVICE_LOST.test(failure.message);
 }
 
-export function createError(failure: EngineFailure, device: "wasm" | "webgpu"): InferenceError {
-  if (device === "webgpu" && isMissingOnGpu(failure)) {
-    return new InferenceError("UNSUPPORTED", `cannot run on WebGPU: ${failure.message}`);
+/** WebNN fails in as many ways as there are drivers under it, so none of them says that the model itself is at fault. */
+export function createError(failure: EngineFailure, device: ExecutionTarget["kind"]): InferenceError {
+  if (device === "webnn" || (device === "webgpu" && isMissingOnGpu(failure))) {
+    return new InferenceError("UNSUPPORTED", `cannot run on ${TARGET_NAMES[device]}: ${failure.message}`);
   }
   if (OUT_OF_MEMORY.test(failure.message)) {
     return new InferenceError("UNAVAILABLE", `not enough memory to load the model: ${failure.message}`);

@@ -2,4 +2,14 @@ import type { GpuContext } from "./gpu-context.ts";
 
 /** Where a session is to run. */
 export type ExecutionTarget =
-  { readonly kind: "wasm" } | { readonly kind: "webgpu"; readonly gpu: GpuContext };
+  | { readonly kind: "wasm" }
+  | { readonly kind: "webgpu"; readonly gpu: GpuContext }
+  /** Operators that it lacks run on the CPU inside the same session. */
+  | { readonly kind: "webnn" };
+
+/** For texts. */
+export const TARGET_NAMES: Readonly<Record<ExecutionTarget["kind"], string>> = {
+  wasm: "WASM",
+  webgpu: "WebGPU",
+  webnn: "WebNN",
+};

@@ -1,15 +1,18 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { InstanceOutcome, InstanceRequest } from "@naiad/core";
-import { parseConfigText } from "@naiad/model-config";
+import type { OnnxModel } from "@naiad/model-config";
+import { byteSourceOf, parseConfigText, readOnnxModel } from "@naiad/model-config";
 import type { BytesTensor, Datatype } from "@naiad/protocol";
 import { encodeBytesElements, InferenceError, tensorByteSize } from "@naiad/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Value } from "@naiad/testing/fixture-models";
 import {
   addSubModel,
+  affineModel,
   attribute,
   ElementType,
+  external,
   fixtureModels,
   floats,
   identityModel,
@@ -25,6 +28,17 @@ import { startEngine } from "./start-engine.ts";
 
 const ENGINE: OnnxEngine = { build: "wasm", load: () => import("onnxruntime-web") };
 const ORT = await startEngine(ENGINE, { ortUrl: "", threads: 1 });
+
+/** What is known of bytes that are no model. */
+const NO_MODEL: OnnxModel = {
+  irVersion: 0,
+  opsets: [],
+  inputs: [],
+  overridableInitializers: [],
+  outputs: [],
+  initializerNames: new Set(),
+  externalFiles: [],
+};
 
 const open: OnnxInstance[] = [];
 afterEach(async () => {
@@ -50,6 +64,7 @@ async function load(
     {
       config: parseConfigText(config, { fileName: "config.pbtxt" }),
       model,
+      onnx: await readOnnxModel(byteSourceOf(model)).catch(() => NO_MODEL),
       externalFiles,
       target: { kind: "wasm" },
     },
@@ -267,6 +282,33 @@ describe("batches", () => {
   });
 });
 
+describe("outputs that are no numbers", () => {
+  it("are counted by run and output, and told once", async () => {
+    const loaded = await load(
+      `name: "logarithm" max_batch_size: 8
+       input { name: "X" data_type: TYPE_FP32 dims: 2 }
+       output [ { name: "LOG" data_type: TYPE_FP32 dims: 2 }, { name: "ROOT" data_type: TYPE_FP32 dims: 2 } ]`,
+      onnxModel({
+        name: "logarithm",
+        input: [value("X", ElementType.FLOAT, ["batch", 2])],
+        output: [
+          value("LOG", ElementType.FLOAT, ["batch", 2]),
+          value("ROOT", ElementType.FLOAT, ["batch", 2]),
+        ],
+        node: [node("Log", ["X"], ["LOG"]), node("Sqrt", ["X"], ["ROOT"])],
+      }),
+    );
+    const counted = async (values: readonly number[]): Promise<number> => {
+      const ask = request([fp32("X", [1, 2], values)], ["LOG", "ROOT"]);
+      return (await loaded.instance.execute([ask])).nonFiniteOutputs;
+    };
+    expect(await counted([1, 2])).toBe(0);
+    expect(await counted([0, 1])).toBe(1);
+    expect(await counted([-1, 1])).toBe(2);
+    expect(loaded.log).toEqual(["warning: output 'LOG' holds NaN or infinity; this is said once"]);
+  });
+});
+
 describe("one bad request", () => {
   it("fails alone where a check finds it", async () => {
     const loaded = await loadFixture("identity_bytes");
@@ -341,7 +383,11 @@ describe("what a model may look like", () => {
       request([fp32("INPUT", [1, 64], new Array<number>(64).fill(0))], ["OUTPUT"]),
     );
     expect(floatsOf(outputsOf(outcome)[0])).toEqual(new Array(8).fill(0));
-    expect(loaded.instance.device).toEqual({ executionProvider: "wasm", build: "wasm", threads: 1 });
+    expect(loaded.instance.device).toEqual({
+      executionProvider: "wasm",
+      build: "wasm",
+      threads: 1,
+    });
   });
 
   it("has scalars, which the configuration declares as one element", async () => {
@@ -354,6 +400,77 @@ describe("what a model may look like", () => {
     const inputs = [fp32("INPUT0", [1], [2]), fp32("INPUT1", [1], [3])];
     const [outcome] = await outcomesOf(loaded, request(inputs, ["OUTPUT0"], 0));
     expect(outputsOf(outcome)).toEqual([fp32("OUTPUT0", [1], [5])]);
+  });
+
+  it("has an input of a rank that only the configuration tells", async () => {
+    const anyRank = { elemType: ElementType.FLOAT };
+    const loaded = await load(
+      `name: "any"
+       input { name: "X" data_type: TYPE_FP32 dims: [ 1, 2 ] }
+       output { name: "Y" data_type: TYPE_FP32 dims: [ 1, 2 ] }`,
+      onnxModel({
+        name: "any",
+        input: [{ name: "X", type: { value: { case: "tensorType", value: anyRank } } }],
+        output: [{ name: "Y", type: { value: { case: "tensorType", value: anyRank } } }],
+        node: [node("Neg", ["X"], ["Y"])],
+      }),
+    );
+    const [outcome] = await outcomesOf(loaded, request([fp32("X", [1, 2], [1, 2])], ["Y"], 0));
+    expect(outputsOf(outcome)).toEqual([fp32("Y", [1, 2], [-1, -2])]);
+  });
+
+  it("has sizes of zero", async () => {
+    const loaded = await load(
+      `name: "empty"
+       input { name: "INPUT0" data_type: TYPE_FP32 dims: [ -1, 3 ] }
+       output { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ -1, 3 ] }`,
+      identityModel(ElementType.FLOAT, [0, 3]),
+    );
+    const outcomes = await outcomesOf(
+      loaded,
+      request([fp32("INPUT0", [0, 3], [])], ["OUTPUT0"], 0),
+      request([fp32("INPUT0", [1, 3], [1, 2, 3])], ["OUTPUT0"], 0),
+    );
+    expect(outputsOf(outcomes[0])).toEqual([fp32("OUTPUT0", [0, 3], [])]);
+    expect(outcomes[1]).toMatchObject({ kind: "error", error: { code: "INVALID_ARG" } });
+  });
+
+  it("has an initializer that is also an input: it may be given or left out", async () => {
+    const loaded = await loadFixture("optional_input");
+    const input = fp32("INPUT", [4], [10, 20, 30, 40]);
+    const outcomes = await outcomesOf(
+      loaded,
+      request([input], ["OUTPUT"], 0),
+      request([input, fp32("BIAS", [4], [0.5, 0.5, 0.5, 0.5])], ["OUTPUT"], 0),
+      request([input], ["OUTPUT"], 0),
+    );
+    expect(outcomes.map((outcome) => floatsOf(outputsOf(outcome)[0]))).toEqual([
+      [11, 22, 33, 44],
+      [10.5, 20.5, 30.5, 40.5],
+      [11, 22, 33, 44],
+    ]);
+  });
+
+  it("keeps the initializer that may be overridden in another file", async () => {
+    const inner = floats("BIAS", [2], [5, 6]);
+    const offset = 8;
+    const data = new Uint8Array(offset + inner.rawData.byteLength);
+    data.set(inner.rawData, offset);
+    const loaded = await load(
+      `name: "far"
+       input [ { name: "X" data_type: TYPE_FP32 dims: 2 }, { name: "BIAS" data_type: TYPE_FP32 dims: 2 optional: true } ]
+       output { name: "Y" data_type: TYPE_FP32 dims: 2 }`,
+      onnxModel({
+        name: "far",
+        input: [value("X", ElementType.FLOAT, [2]), value("BIAS", ElementType.FLOAT, [2])],
+        output: [value("Y", ElementType.FLOAT, [2])],
+        initializer: [external(inner, "w.bin", offset)],
+        node: [node("Add", ["X", "BIAS"], ["Y"])],
+      }),
+      [{ path: "w.bin", bytes: data }],
+    );
+    const [outcome] = await outcomesOf(loaded, request([fp32("X", [2], [1, 1])], ["Y"], 0));
+    expect(floatsOf(outputsOf(outcome)[0])).toEqual([6, 7]);
   });
 
   it("gives a sequence beside its tensors", async () => {
@@ -378,6 +495,25 @@ describe("what a model may look like", () => {
     expect(outcomes[1]).toMatchObject({
       error: { message: "unexpected inference output 'LIST', allowed outputs are: Y" },
     });
+  });
+
+  it("asks for every option that an engine on the CPU has", async () => {
+    const parameter = (key: string, text: string): string =>
+      `parameters { key: "${key}" value { string_value: "${text}" } }`;
+    const loaded = await load(
+      `name: "tuned" max_batch_size: 8
+       input { name: "INPUT" data_type: TYPE_FP32 dims: 4 }
+       output { name: "OUTPUT" data_type: TYPE_FP32 dims: 4 }
+       optimization { graph { level: 1 } }
+       ${parameter("execution_mode", "1")}
+       ${parameter("enable_mem_arena", "1")}
+       ${parameter("enable_mem_pattern", "1")}`,
+      affineModel(2, 1),
+    );
+    for (let round = 0; round < 3; round += 1) {
+      const [outcome] = await outcomesOf(loaded, request([fp32("INPUT", [1, 4], [1, 2, 3, 4])], ["OUTPUT"]));
+      expect(floatsOf(outputsOf(outcome)[0])).toEqual([3, 5, 7, 9]);
+    }
   });
 
   it("contradicts its own shapes and then runs without optimisation", async () => {

@@ -1,5 +1,5 @@
 import type { ExecutionTimes, InstanceOutcome, InstanceRequest } from "@naiad/core";
-import type { ModelConfig } from "@naiad/model-config";
+import type { ModelConfig, OnnxModel } from "@naiad/model-config";
 import type { DeviceReport, LogLevel } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 import type { InferenceSession } from "onnxruntime-web";
@@ -9,6 +9,9 @@ import type { EngineBuild, Ort } from "./engine.ts";
 import { engineFailure, mayBeOneRequests, runError } from "./engine-error.ts";
 import { engineThreads } from "./environment.ts";
 import type { ExecutionTarget } from "./execution-target.ts";
+import type { NonFiniteWatch } from "./non-finite.ts";
+import { createNonFiniteWatch } from "./non-finite.ts";
+import { optionalInputs } from "./optional-inputs.ts";
 import type { PreparedRequest } from "./prepared-request.ts";
 import { prepareRequest } from "./prepared-request.ts";
 import { selfCheck } from "./self-check.ts";
@@ -20,6 +23,8 @@ export interface OnnxInstanceSpec {
   readonly config: ModelConfig;
   /** Content of the ONNX file. Not kept. */
   readonly model: Uint8Array;
+  /** What that file says about itself. */
+  readonly onnx: OnnxModel;
   readonly externalFiles: readonly ExternalFile[];
   readonly target: ExecutionTarget;
 }
@@ -45,6 +50,8 @@ export interface OnnxInstance {
 export interface OnnxExecution {
   readonly outcomes: readonly InstanceOutcome[];
   readonly times: ExecutionTimes;
+  /** Outputs in which NaN or an infinity was seen, those of each run of the engine counted; large ones are sampled. */
+  readonly nonFiniteOutputs: number;
 }
 
 /**
@@ -58,11 +65,13 @@ export async function createOnnxInstance(
   hooks: InstanceHooks,
 ): Promise<OnnxInstance> {
   const { config, target } = spec;
-  const session = await createSession(ort, spec, hooks);
+  const { model, defaults } = optionalInputs(spec);
+  const session = await createSession(ort, { ...spec, model }, hooks);
   try {
-    const io = sessionIo(session, config);
-    if (target.kind === "webgpu") await selfCheck({ ort, session, io, gpu: target.gpu, hooks });
-    return new SessionInstance({ ort, session, io, target, hooks, byteSize: byteSizeOf(spec), build });
+    const io = sessionIo({ session, config, onnx: spec.onnx, defaults });
+    if (target.kind !== "wasm") await selfCheck({ ort, session, io, target, hooks });
+    const byteSize = byteSizeOf(spec);
+    return new SessionInstance({ ort, session, io, target, hooks, byteSize, build });
   } catch (thrown) {
     await session.release();
     throw thrown;
@@ -90,20 +99,19 @@ class SessionInstance implements OnnxInstance {
   readonly device: DeviceReport;
   readonly #options: SessionInstanceOptions;
   readonly #knownShapes = new Set<string>();
+  readonly #nonFinite: NonFiniteWatch = createNonFiniteWatch();
+  #nonFiniteOutputs = 0;
 
   constructor(options: SessionInstanceOptions) {
     this.#options = options;
-    const { ort, target, build } = options;
-    this.device =
-      target.kind === "wasm"
-        ? { executionProvider: "wasm", build, threads: engineThreads(ort) }
-        : { executionProvider: "webgpu", build, adapter: target.gpu.adapter, threads: 1 };
+    this.device = deviceReport(options);
   }
 
   async execute(requests: readonly InstanceRequest[]): Promise<OnnxExecution> {
     const { io } = this.#options;
     const outcomes: InstanceOutcome[] = [];
     const times = new Stopwatch();
+    const nonFiniteBefore = this.#nonFiniteOutputs;
     const batches = new Map<string, PreparedRequest[]>();
     for (const [index, request] of requests.entries()) {
       try {
@@ -121,7 +129,8 @@ class SessionInstance implements OnnxInstance {
         outcomes[index] = results[position] ?? failed(new InferenceError("INTERNAL", "no outcome"));
       }
     }
-    return { outcomes, times: times.result() };
+    const nonFiniteOutputs = this.#nonFiniteOutputs - nonFiniteBefore;
+    return { outcomes, times: times.result(), nonFiniteOutputs };
   }
 
   async release(): Promise<number> {
@@ -146,7 +155,7 @@ class SessionInstance implements OnnxInstance {
 
   async #run(batch: readonly PreparedRequest[], times: Stopwatch): Promise<readonly InstanceOutcome[]> {
     const { ort, session, io, hooks } = this.#options;
-    const feeds = gatherFeeds(ort, batch);
+    const feeds = gatherFeeds(ort, io, batch);
     const wanted = new Set(batch.flatMap(({ request }) => request.outputs));
     const fetches = io.outputs.map(({ name }) => name).filter((name) => wanted.has(name));
     hooks.onRun(this.#runKind(feeds));
@@ -155,8 +164,18 @@ class SessionInstance implements OnnxInstance {
     this.#checkGpu();
     times.lap("computeInferNs");
     const outputs = scatterResults(io, batch, results);
+    this.#countNonFinite(results);
     times.lap("computeOutputNs");
     return outputs.map((tensors) => ({ kind: "response", outputs: tensors, parameters: {} }));
+  }
+
+  #countNonFinite(results: InferenceSession.ReturnType): void {
+    const names = this.#nonFinite.look(results);
+    const [first] = names;
+    if (first !== undefined && this.#nonFiniteOutputs === 0) {
+      this.#options.hooks.log("warning", `output '${first}' holds NaN or infinity; this is said once`);
+    }
+    this.#nonFiniteOutputs += names.length;
   }
 
   #runKind(feeds: InferenceSession.FeedsType): "first-run" | "run" {
@@ -174,9 +193,20 @@ class SessionInstance implements OnnxInstance {
 
   #checkGpu(): void {
     const { target } = this.#options;
-    if (target.kind === "wasm") return;
+    if (target.kind !== "webgpu") return;
     const [error] = target.gpu.takeErrors();
     if (error !== undefined) throw new InferenceError("INTERNAL", `the GPU reports an error: ${error}`);
+  }
+}
+
+function deviceReport({ ort, target, build }: SessionInstanceOptions): DeviceReport {
+  switch (target.kind) {
+    case "wasm":
+      return { executionProvider: "wasm", build, threads: engineThreads(ort) };
+    case "webgpu":
+      return { executionProvider: "webgpu", build, adapter: target.gpu.adapter, threads: 1 };
+    case "webnn":
+      return { executionProvider: "webnn", build, threads: 1 };
   }
 }
 

@@ -18,14 +18,4 @@ export function checkSupported(config: ModelConfig): void {
       );
     }
   }
-  if (
-    config.batchInput.length + config.batchOutput.length > 0 ||
-    config.input.some((i) => i.allowRaggedBatch)
-  ) {
-    throw new InferenceError(
-      "INVALID_ARG",
-      `model '${config.name}' uses ragged batching (allow_ragged_batch, batch_input, batch_output), ` +
-        "which the onnxruntime backend does not support here",
-    );
-  }
 }

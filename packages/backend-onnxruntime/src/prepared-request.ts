@@ -24,7 +24,8 @@ export function prepareRequest(io: SessionIo, index: number, request: InstanceRe
   const given = new Map(request.inputs.map((tensor) => [tensor.name, tensor]));
   const texts = new Map<string, readonly string[]>();
   const inputs = io.inputs.map((expected) => {
-    const tensor = findInput(io, expected, given.get(expected.name));
+    const own = given.get(expected.name);
+    const tensor = findInput(io, expected, own ?? expected.fallback);
     given.delete(expected.name);
     if (tensor.datatype === "BYTES") texts.set(tensor.name, checkedTexts(tensor));
     return expected.isScalar ? { ...tensor, shape: [] } : tensor;
@@ -38,7 +39,9 @@ export function prepareRequest(io: SessionIo, index: number, request: InstanceRe
     const allowed = io.outputs.map((output) => output.name).join(", ");
     throw invalid(`unexpected inference output '${name}', allowed outputs are: ${allowed}`);
   }
-  const batchKey = inputs.map(({ shape }) => shape.slice(1).join()).join(";");
+  const batchKey = inputs
+    .map(({ name, shape }) => (io.batch.raggedInputs.has(name) ? "" : shape.slice(1).join()))
+    .join(";");
   return { index, request, inputs, texts, batchKey };
 }
 

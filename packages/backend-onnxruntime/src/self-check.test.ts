@@ -1,4 +1,5 @@
 import * as ort from "onnxruntime-web";
+import { batchSignature, parseConfigText } from "@naiad/model-config";
 import type { InferenceSession } from "onnxruntime-web";
 import { describe, expect, it } from "vitest";
 import type { GpuContext } from "./gpu-context.ts";
@@ -37,9 +38,10 @@ async function check(
     },
   } as unknown as InferenceSession;
   const gpu = { takeErrors: () => pending.splice(0) } as unknown as GpuContext;
-  const io: SessionIo = { modelName: "m", isBatching: true, inputs, outputs: [tensor("Y", {})] };
+  const batch = batchSignature(parseConfigText("", { fileName: "" }));
+  const io: SessionIo = { modelName: "m", isBatching: true, inputs, outputs: [tensor("Y", {})], batch };
   const hooks = { onRun: () => undefined, log: (_: string, message: string) => log.push(message) };
-  const error = await selfCheck({ ort, session, io, gpu, hooks }).then(
+  const error = await selfCheck({ ort, session, io, target: { kind: "webgpu", gpu }, hooks }).then(
     () => undefined,
     (thrown: unknown) => thrown,
   );

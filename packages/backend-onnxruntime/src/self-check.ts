@@ -1,10 +1,12 @@
 import { elementCount, InferenceError, newElements } from "@naiad/protocol";
 import type { InferenceSession, Tensor as OrtTensor } from "onnxruntime-web";
+import { batchInputFeeds } from "./batch.ts";
 import { numericTensor, textTensor } from "./datatypes.ts";
 import type { Ort } from "./engine.ts";
 import type { EngineFailure } from "./engine-error.ts";
 import { engineFailure, isMissingOnGpu } from "./engine-error.ts";
-import type { GpuContext } from "./gpu-context.ts";
+import type { ExecutionTarget } from "./execution-target.ts";
+import { TARGET_NAMES } from "./execution-target.ts";
 import type { InstanceHooks } from "./instance.ts";
 import type { SessionIo, SessionTensor } from "./session-io.ts";
 
@@ -12,7 +14,7 @@ interface SelfCheck {
   readonly ort: Ort;
   readonly session: InferenceSession;
   readonly io: SessionIo;
-  readonly gpu: GpuContext;
+  readonly target: Exclude<ExecutionTarget, { readonly kind: "wasm" }>;
   readonly hooks: InstanceHooks;
 }
 
@@ -24,24 +26,28 @@ const MAX_ELEMENTS = 2 ** 26;
  * failures prove nothing, because ones in the place of a shape or a size may not be what the model can work with: they
  * are logged and the model is served.
  */
-export async function selfCheck({ ort, session, io, gpu, hooks }: SelfCheck): Promise<void> {
+export async function selfCheck({ ort, session, io, target, hooks }: SelfCheck): Promise<void> {
   const shapes = io.inputs.map((tensor) => madeUpShape(tensor));
   if (shapes.some((shape) => elementCount(shape) > MAX_ELEMENTS)) return;
-  const feeds: Record<string, OrtTensor> = {};
-  for (const [index, input] of io.inputs.entries())
-    feeds[input.name] = madeUp(ort, input, shapes[index] ?? []);
+  const request = io.inputs.map(({ name }, index) => ({ name, shape: shapes[index] ?? [] }));
+  const feeds = batchInputFeeds(ort, io, [request]);
+  for (const [index, input] of io.inputs.entries()) {
+    const shape = shapes[index] ?? [];
+    const isRagged = io.batch.raggedInputs.has(input.name);
+    feeds[input.name] = madeUp(ort, input, isRagged ? [elementCount(shape)] : shape);
+  }
   const fetches = io.outputs.map(({ name }) => name);
   hooks.onRun("first-run");
-  gpu.takeErrors();
+  takeErrors(target);
   const failure = await run(session, feeds, fetches);
-  const [gpuError] = gpu.takeErrors();
-  if (failure !== undefined && isMissingOnGpu(failure)) throw unsupported(failure.message);
-  if (gpuError !== undefined && io.inputs.every(isFixed)) throw unsupported(gpuError);
+  const [gpuError] = takeErrors(target);
+  if (failure !== undefined && isMissingOnGpu(failure)) throw unsupported(failure.message, target);
+  if (gpuError !== undefined && io.inputs.every(isFixed)) throw unsupported(gpuError, target);
   const problem = failure?.message ?? gpuError;
   if (problem === undefined) return;
   hooks.log(
     "warning",
-    `model '${io.modelName}' could not be checked on WebGPU with made-up inputs: ${problem}`,
+    `model '${io.modelName}' could not be checked on ${TARGET_NAMES[target.kind]} with made-up inputs: ${problem}`,
   );
 }
 
@@ -58,8 +64,12 @@ async function run(
   }
 }
 
-function unsupported(reason: string): InferenceError {
-  return new InferenceError("UNSUPPORTED", `cannot run on WebGPU: ${reason}`);
+function takeErrors(target: SelfCheck["target"]): readonly string[] {
+  return target.kind === "webgpu" ? target.gpu.takeErrors() : [];
+}
+
+function unsupported(reason: string, { kind }: SelfCheck["target"]): InferenceError {
+  return new InferenceError("UNSUPPORTED", `cannot run on ${TARGET_NAMES[kind]}: ${reason}`);
 }
 
 function madeUpShape({ shape, isScalar }: SessionTensor): readonly number[] {

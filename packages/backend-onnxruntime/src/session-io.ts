@@ -1,5 +1,6 @@
-import type { ModelConfig, TensorSignature } from "@naiad/model-config";
-import { modelSignature } from "@naiad/model-config";
+import type { BatchSignature, ModelConfig, OnnxModel, TensorSignature } from "@naiad/model-config";
+import { batchSignature, modelSignature } from "@naiad/model-config";
+import type { BytesTensor } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 import type { InferenceSession } from "onnxruntime-web";
 import type { SupportedDatatype } from "./datatypes.ts";
@@ -10,9 +11,12 @@ export interface SessionIo {
   readonly modelName: string;
   /** Whether the first dimension of every tensor counts requests' rows. */
   readonly isBatching: boolean;
+  /** Those that requests bring. */
   readonly inputs: readonly SessionTensor[];
   /** Tensors only: sequences and maps cannot be read from the engine. */
   readonly outputs: readonly SessionTensor[];
+  /** Inputs and outputs that are not batched row by row. */
+  readonly batch: BatchSignature;
 }
 
 export interface SessionTensor {
@@ -24,11 +28,27 @@ export interface SessionTensor {
   readonly isConfigured: boolean;
   /** A scalar of the model that the configuration declares as one element, as Triton wants it. */
   readonly isScalar: boolean;
+  /** What an input is where a request leaves it out; without it every request must bring it. */
+  readonly fallback?: BytesTensor;
+}
+
+export interface SessionIoSource {
+  readonly session: Pick<InferenceSession, "inputMetadata" | "outputMetadata">;
+  readonly config: ModelConfig;
+  readonly onnx: Pick<OnnxModel, "inputs" | "overridableInitializers">;
+  /** By name. */
+  readonly defaults: ReadonlyMap<string, BytesTensor>;
 }
 
 /** INVALID_ARG when an input cannot be fed. */
-export function sessionIo(session: InferenceSession, config: ModelConfig): SessionIo {
+export function sessionIo({ session, config, onnx, defaults }: SessionIoSource): SessionIo {
   const signature = modelSignature(config);
+  const batch = batchSignature(config);
+  const ofUnknownRank = new Set(
+    [...onnx.inputs, ...onnx.overridableInitializers].flatMap(({ name, type }) =>
+      type.kind === "tensor" && type.shape === undefined ? [name] : [],
+    ),
+  );
   const isBatching = signature.maxBatchSize > 0;
   const read = (
     metadata: readonly InferenceSession.ValueMetadata[],
@@ -44,8 +64,22 @@ export function sessionIo(session: InferenceSession, config: ModelConfig): Sessi
       }
       const own = declared.find(({ name }) => name === value.name);
       const shape = own === undefined ? value.shape.map(dimensionSize) : declaredShape(own, isBatching);
-      const isScalar = value.shape.length === 0 && shape.length > 0 && !isBatching;
-      tensors.push({ name: value.name, datatype, shape, isConfigured: own !== undefined, isScalar });
+      // The engine reports an unknown rank as that of a scalar. Outputs show which of the two they are.
+      const isScalar =
+        value.shape.length === 0 &&
+        !ofUnknownRank.has(value.name) &&
+        shape.length > 0 &&
+        shape.every((dim) => dim === 1) &&
+        !isBatching;
+      const fallback = defaults.get(value.name);
+      tensors.push({
+        name: value.name,
+        datatype,
+        shape,
+        isConfigured: own !== undefined,
+        isScalar,
+        ...(fallback === undefined ? {} : { fallback }),
+      });
     }
     return { tensors, unreadable };
   };
@@ -58,7 +92,13 @@ export function sessionIo(session: InferenceSession, config: ModelConfig): Sessi
       `input '${unreadable}' of model '${config.name}' is no tensor of a type that Triton knows`,
     );
   }
-  return { modelName: config.name, isBatching, inputs: inputs.tensors, outputs: outputs.tensors };
+  return {
+    modelName: config.name,
+    isBatching,
+    inputs: inputs.tensors.filter(({ name }) => !batch.batchInputs.some((input) => input.name === name)),
+    outputs: outputs.tensors,
+    batch,
+  };
 }
 
 function declaredShape(tensor: TensorSignature, isBatching: boolean): readonly number[] {

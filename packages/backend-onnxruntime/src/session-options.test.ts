@@ -60,8 +60,12 @@ describe("sessionOptions", () => {
     );
   });
 
-  it("refuses an unknown execution mode with Triton's text", () => {
-    expect(optionsOf(parameter("execution_mode", "1")).executionMode).toBeUndefined();
+  it("takes an execution mode for the CPU, and refuses an unknown one with Triton's text", () => {
+    expect(optionsOf("").executionMode).toBe("sequential");
+    expect(optionsOf(parameter("execution_mode", "1")).executionMode).toBe("parallel");
+    const onDevice = { target: { kind: "webnn" }, externalFiles: [], optimization: "configured" } as const;
+    const parallel = configOf(parameter("execution_mode", "1"));
+    expect(sessionOptions({ ...onDevice, config: parallel }).executionMode).toBe("sequential");
     expect(() => optionsOf(parameter("execution_mode", "2"))).toThrow(
       "Invalid configuration value provided. Expected values for  execution_mode are 0 or 1 but got 2 .",
     );

@@ -1,10 +1,11 @@
 import type { ModelConfig } from "@naiad/model-config";
 import { InferenceError } from "@naiad/protocol";
 import type { InferenceSession } from "onnxruntime-web";
+import { booleanParameter, parameter } from "./config-parameters.ts";
+import { webGpuOptions, webNnOptions } from "./execution-accelerators.ts";
 import type { ExecutionTarget } from "./execution-target.ts";
 
 type SessionOptions = InferenceSession.SessionOptions;
-type WebGpuOptions = InferenceSession.WebGpuExecutionProviderOption;
 type OptimizationLevel = NonNullable<SessionOptions["graphOptimizationLevel"]>;
 
 export interface ExternalFile {
@@ -45,25 +46,10 @@ const LEVELS: ReadonlyMap<number, OptimizationLevel> = new Map<number, Optimizat
   [2, "disabled"],
 ]);
 
-const CACHE_MODES: readonly NonNullable<WebGpuOptions["storageBufferCacheMode"]>[] = [
-  "disabled",
-  "lazyRelease",
-  "simple",
-  "bucket",
-];
-const LAYOUTS: readonly NonNullable<WebGpuOptions["preferredLayout"]>[] = ["NCHW", "NHWC"];
-const VALIDATION_MODES: readonly NonNullable<WebGpuOptions["validationMode"]>[] = [
-  "disabled",
-  "wgpuOnly",
-  "basic",
-  "full",
-];
-
 /**
  * Fresh options for one attempt to create a session (the engine writes into what it gets), with exactly one execution
  * provider: given two, the engine falls back to the second without saying so. INVALID_ARG for parameters that make no
- * sense. Thread counts are accepted and ignored, they belong to the worker; so is `execution_mode`, because there is one
- * thread between operators.
+ * sense. Thread counts belong to the worker.
  */
 export function sessionOptions({
   config,
@@ -71,10 +57,10 @@ export function sessionOptions({
   externalFiles,
   optimization,
 }: SessionOptionsRequest): SessionOptions {
-  checkExecutionMode(config);
   return {
     executionProviders: [executionProvider(config, target)],
     graphOptimizationLevel: optimization === "disabled" ? "disabled" : optimizationLevel(config),
+    executionMode: executionMode(config, target),
     enableCpuMemArena: booleanParameter(config, "enable_mem_arena"),
     enableMemPattern: booleanParameter(config, "enable_mem_pattern"),
     logSeverityLevel: 4,
@@ -87,20 +73,14 @@ function executionProvider(
   config: ModelConfig,
   target: ExecutionTarget,
 ): InferenceSession.ExecutionProviderConfig {
-  if (target.kind === "wasm") return "wasm";
-  const cacheMode = choiceParameter(config, "webgpu.storage_buffer_cache_mode", CACHE_MODES);
-  const layout = choiceParameter(config, "webgpu.preferred_layout", LAYOUTS);
-  const validation = choiceParameter(config, "webgpu.validation_mode", VALIDATION_MODES);
-  const cpuNodes = parameter(config, "webgpu.force_cpu_node_names");
-  const webgpu: WebGpuOptions = {
-    name: "webgpu",
-    device: target.gpu.device,
-    ...(cacheMode === undefined ? {} : { storageBufferCacheMode: cacheMode }),
-    ...(layout === undefined ? {} : { preferredLayout: layout }),
-    ...(validation === undefined ? {} : { validationMode: validation }),
-    ...(cpuNodes === undefined ? {} : { forceCpuNodeNames: cpuNodes.split(",").map((name) => name.trim()) }),
-  };
-  return webgpu;
+  switch (target.kind) {
+    case "wasm":
+      return "wasm";
+    case "webgpu":
+      return webGpuOptions(config, target.gpu.device);
+    case "webnn":
+      return webNnOptions(config);
+  }
 }
 
 function optimizationLevel(config: ModelConfig): OptimizationLevel {
@@ -123,46 +103,16 @@ function passedOnEntries(config: ModelConfig): Record<string, string> {
   return entries;
 }
 
-function checkExecutionMode(config: ModelConfig): void {
+/** Providers with a device of their own run one operator after the other, whatever the configuration says. */
+function executionMode(
+  config: ModelConfig,
+  { kind }: ExecutionTarget,
+): NonNullable<SessionOptions["executionMode"]> {
   const mode = parameter(config, "execution_mode") ?? "0";
-  if (mode === "0" || mode === "1") return;
+  if (mode === "0") return "sequential";
+  if (mode === "1") return kind === "wasm" ? "parallel" : "sequential";
   throw new InferenceError(
     "INVALID_ARG",
     `Invalid configuration value provided. Expected values for  execution_mode are 0 or 1 but got ${mode} .`,
   );
-}
-
-function booleanParameter(config: ModelConfig, key: string): boolean {
-  const text = parameter(config, key) ?? "false";
-  switch (text.toLowerCase()) {
-    case "true":
-    case "on":
-    case "1":
-      return true;
-    case "false":
-    case "off":
-    case "0":
-      return false;
-    default:
-      throw new InferenceError("INVALID_ARG", `failed to convert '${text}' to boolean`);
-  }
-}
-
-function choiceParameter<Choice extends string>(
-  config: ModelConfig,
-  key: string,
-  choices: readonly Choice[],
-): Choice | undefined {
-  const text = parameter(config, key);
-  if (text === undefined) return undefined;
-  const choice = choices.find((candidate) => candidate === text);
-  if (choice !== undefined) return choice;
-  throw new InferenceError(
-    "INVALID_ARG",
-    `parameter '${key}' of model '${config.name}' must be one of ${choices.join(", ")}, got '${text}'`,
-  );
-}
-
-function parameter(config: ModelConfig, key: string): string | undefined {
-  return Object.hasOwn(config.parameters, key) ? config.parameters[key]?.stringValue : undefined;
 }

@@ -7,11 +7,15 @@ import type {
 } from "@naiad/protocol";
 import { InferenceError, decodeInferResponse, parseJson } from "@naiad/protocol";
 import {
+  readCudaRegions,
+  readLogSettings,
   readModelMetadata,
   readModelStatistics,
   readObject,
   readRepositoryIndex,
   readServerMetadata,
+  readSystemRegions,
+  readTraceSettings,
 } from "./read-json-answer.ts";
 
 export interface HttpAnswer {
@@ -39,15 +43,22 @@ const READERS: { readonly [Name in OperationName]: (answer: HttpAnswer) => Opera
   modelStatistics: (answer) => readModelStatistics(json(answer)),
   modelInfer: readInferAnswer,
   repositoryIndex: (answer) => readRepositoryIndex(json(answer)),
-  repositoryModelLoad: (answer) => {
-    succeeded(answer);
-    return {};
-  },
-  repositoryModelUnload: (answer) => {
-    succeeded(answer);
-    return {};
-  },
+  repositoryModelLoad: nothing,
+  repositoryModelUnload: nothing,
+  traceSetting: (answer) => readTraceSettings(json(answer)),
+  logSettings: (answer) => readLogSettings(json(answer)),
+  systemSharedMemoryStatus: (answer) => readSystemRegions(json(answer)),
+  systemSharedMemoryRegister: nothing,
+  systemSharedMemoryUnregister: nothing,
+  cudaSharedMemoryStatus: (answer) => readCudaRegions(json(answer)),
+  cudaSharedMemoryRegister: nothing,
+  cudaSharedMemoryUnregister: nothing,
 };
+
+function nothing(answer: HttpAnswer): Record<never, never> {
+  succeeded(answer);
+  return {};
+}
 
 /** Health is 200 or anything else. A host without a server may answer every path with 200 and a page. */
 function saysYes({ status, headers }: HttpAnswer): boolean {

@@ -22,11 +22,11 @@ export function httpCallOf<Name extends OperationName>(
   operation: Name,
   input: OperationInput<Name>,
 ): HttpCall {
-  return {
-    method: OPERATIONS[operation].method,
-    path: pathOf(operation, input),
-    ...BODIES[operation](input),
-  };
+  const content = BODIES[operation](input);
+  const [withoutBody, withBody = withoutBody] = OPERATIONS[operation].methods;
+  const method = content.body === undefined ? withoutBody : withBody;
+  invariant(method !== undefined, `${operation} has a method`);
+  return { method, path: pathOf(operation, input), ...content };
 }
 
 type Body = Pick<HttpCall, "headers" | "body">;
@@ -52,6 +52,15 @@ const BODIES: { readonly [Name in OperationName]: (input: OperationInput<Name>) 
     }),
   repositoryModelUnload: ({ unloadDependents }) =>
     jsonBody({ parameters: { unload_dependents: unloadDependents } }),
+  traceSetting: ({ update }) => (update === undefined ? noBody() : jsonBody({ ...update })),
+  logSettings: ({ update }) => (update === undefined ? noBody() : jsonBody({ ...update })),
+  systemSharedMemoryStatus: noBody,
+  systemSharedMemoryRegister: ({ key, offset, byteSize }) => jsonBody({ key, offset, byte_size: byteSize }),
+  systemSharedMemoryUnregister: noBody,
+  cudaSharedMemoryStatus: noBody,
+  cudaSharedMemoryRegister: ({ rawHandle, deviceId, byteSize }) =>
+    jsonBody({ raw_handle: { b64: base64Of(rawHandle) }, device_id: deviceId, byte_size: byteSize }),
+  cudaSharedMemoryUnregister: noBody,
 };
 
 function noBody(): Body {
@@ -77,22 +86,34 @@ function inferBody(request: InferenceRequest): Body {
 
 /** The operation's path that names as much as `input` does. Names are quoted as Triton's own client quotes them. */
 function pathOf(operation: OperationName, input: object): string {
-  const model = "modelName" in input ? String(input.modelName) : undefined;
-  const version = "modelVersion" in input ? String(input.modelVersion) : "";
-  if (model === "" && operation !== "modelStatistics") {
+  const names = namesIn(input);
+  if ("modelName" in input && names.model === "" && !WITHOUT_MODEL.has(operation)) {
     throw new InferenceError("INVALID_ARG", "model name cannot be empty");
   }
+  const parts = Object.entries(names).map(([name, text]) => [`{${name}}`, text] as const);
   const template = OPERATIONS[operation].paths.find(
     (path) =>
-      !path.includes("{repository}") &&
-      path.includes("{model}") === Boolean(model) &&
-      path.includes("{version}") === (version !== ""),
+      !path.includes("{repository}") && parts.every(([part, text]) => path.includes(part) === (text !== "")),
   );
-  invariant(
-    template !== undefined,
-    `${operation} has no path for model '${model ?? ""}' version '${version}'`,
-  );
-  return template
-    .replace("{model}", () => encodeURIComponent(model ?? ""))
-    .replace("{version}", () => encodeURIComponent(version));
+  invariant(template !== undefined, `${operation} has no path for ${JSON.stringify(names)}`);
+  return parts.reduce((path, [part, text]) => path.replace(part, () => encodeURIComponent(text)), template);
+}
+
+/** Operations that mean all models where none is named. */
+const WITHOUT_MODEL: ReadonlySet<OperationName> = new Set(["modelStatistics", "traceSetting"]);
+
+function namesIn(input: object): {
+  readonly model: string;
+  readonly version: string;
+  readonly region: string;
+} {
+  const text = (key: string): string => {
+    const value: unknown = Reflect.get(input, key);
+    return typeof value === "string" ? value : "";
+  };
+  return {
+    model: text("modelName"),
+    version: text("modelVersion"),
+    region: text("regionName"),
+  };
 }

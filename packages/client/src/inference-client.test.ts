@@ -4,8 +4,10 @@ import type { ClientContract, InferenceRequest, InferenceResponse } from "@naiad
 import { InferenceError } from "@naiad/protocol";
 import type { MortalEndpoint } from "@naiad/testing";
 import {
+  ECHO_LOG_SETTINGS,
   ECHO_METADATA,
   ECHO_STATISTICS,
+  ECHO_TRACE_SETTINGS,
   EchoServer,
   answerEchoHttp,
   pairedEndpoints,
@@ -128,6 +130,46 @@ describe.each(WAYS)("InferenceClient over $name", ({ open }) => {
     expect(server.lastInput()).toEqual({ modelName: "echo", modelVersion: "" });
     await client.modelStatistics();
     expect(server.lastInput()).toEqual({ modelName: "", modelVersion: "" });
+  });
+
+  it("reads and changes settings of traces and log", async () => {
+    const { client, server } = connect();
+    expect(await client.traceSettings()).toEqual(ECHO_TRACE_SETTINGS);
+    expect(server.lastInput()).toEqual({ modelName: "" });
+    expect(
+      await client.updateTraceSettings({ trace_rate: "2", trace_level: null }, { modelName: "echo" }),
+    ).toEqual({ ...ECHO_TRACE_SETTINGS, trace_rate: "2" });
+    expect(server.lastInput()).toEqual({
+      modelName: "echo",
+      update: { trace_rate: "2", trace_level: null },
+    });
+    expect(await client.logSettings()).toEqual(ECHO_LOG_SETTINGS);
+    expect(server.lastInput()).toEqual({});
+    expect(await client.updateLogSettings({ log_info: false })).toEqual({
+      ...ECHO_LOG_SETTINGS,
+      log_info: false,
+    });
+    expect(server.lastInput()).toEqual({ update: { log_info: false } });
+  });
+
+  it("asks for shared memory as a real Triton has it", async () => {
+    const { client, server } = connect();
+    expect(await client.systemSharedMemoryStatus()).toEqual([
+      { name: "region", key: "/key", offset: 0, byte_size: 64 },
+    ]);
+    expect(server.lastInput()).toEqual({ regionName: "" });
+    expect(await client.cudaSharedMemoryStatus("a b")).toEqual([
+      { name: "region", device_id: 0, byte_size: 64 },
+    ]);
+    expect(server.lastInput()).toEqual({ regionName: "a b" });
+    await client.registerSystemSharedMemory("r", { key: "/k", byteSize: 8 });
+    expect(server.lastInput()).toEqual({ regionName: "r", key: "/k", byteSize: 8, offset: 0 });
+    const rawHandle = Uint8Array.of(1, 2, 255);
+    await client.registerCudaSharedMemory("r", { rawHandle, deviceId: 1, byteSize: 8 });
+    expect(server.lastInput()).toEqual({ regionName: "r", rawHandle, deviceId: 1, byteSize: 8 });
+    await client.unregisterSystemSharedMemory("r");
+    await client.unregisterCudaSharedMemory();
+    expect(server.lastInput()).toEqual({ regionName: "" });
   });
 
   it("brings the server's error with code and text", async () => {

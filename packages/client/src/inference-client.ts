@@ -1,9 +1,15 @@
 import type {
+  CudaSharedMemoryRegion,
   JsonObject,
+  LogSettings,
+  LogSettingsUpdate,
   ModelMetadata,
   ModelStatistics,
   RepositoryIndexEntry,
   ServerMetadata,
+  SystemSharedMemoryRegion,
+  TraceSettings,
+  TraceSettingsUpdate,
 } from "@naiad/protocol";
 import { InferenceError, stringifyJson } from "@naiad/protocol";
 import type { InferCall } from "./infer-request.ts";
@@ -42,6 +48,24 @@ export interface UnloadOptions extends ClientOptions {
   readonly unloadDependents?: boolean;
 }
 
+export interface TraceOptions extends ClientOptions {
+  /** Whose settings. Absent: the global ones. */
+  readonly modelName?: string;
+}
+
+export interface SystemSharedMemory {
+  readonly key: string;
+  readonly byteSize: number;
+  /** Default 0. */
+  readonly offset?: number;
+}
+
+export interface CudaSharedMemory {
+  readonly rawHandle: Uint8Array;
+  readonly deviceId: number;
+  readonly byteSize: number;
+}
+
 /** The methods of Triton's own client library, over any transport. All reject with an InferenceError. */
 export interface InferenceClient {
   serverLive(options?: ClientOptions): Promise<boolean>;
@@ -63,6 +87,33 @@ export interface InferenceClient {
    * `transfer: true`. Rejects with INVALID_ARG, before anything is sent, where data, shape and datatype do not fit.
    */
   infer(call: InferCall, options?: ClientOptions): Promise<InferResult>;
+  traceSettings(options?: TraceOptions): Promise<TraceSettings>;
+  /** Resolves with the settings that hold then. */
+  updateTraceSettings(update: TraceSettingsUpdate, options?: TraceOptions): Promise<TraceSettings>;
+  logSettings(options?: ClientOptions): Promise<LogSettings>;
+  /** Resolves with the settings that hold then. */
+  updateLogSettings(update: LogSettingsUpdate, options?: ClientOptions): Promise<LogSettings>;
+  /** Of one region, or of all where the name is absent. Naiad has none and registers none; a real Triton may. */
+  systemSharedMemoryStatus(
+    regionName?: string,
+    options?: ClientOptions,
+  ): Promise<readonly SystemSharedMemoryRegion[]>;
+  registerSystemSharedMemory(
+    regionName: string,
+    memory: SystemSharedMemory,
+    options?: ClientOptions,
+  ): Promise<void>;
+  unregisterSystemSharedMemory(regionName?: string, options?: ClientOptions): Promise<void>;
+  cudaSharedMemoryStatus(
+    regionName?: string,
+    options?: ClientOptions,
+  ): Promise<readonly CudaSharedMemoryRegion[]>;
+  registerCudaSharedMemory(
+    regionName: string,
+    memory: CudaSharedMemory,
+    options?: ClientOptions,
+  ): Promise<void>;
+  unregisterCudaSharedMemory(regionName?: string, options?: ClientOptions): Promise<void>;
 }
 
 export function createInferenceClient(transport: Transport): InferenceClient {
@@ -107,6 +158,30 @@ export function createInferenceClient(transport: Transport): InferenceClient {
     async infer(call, options) {
       const { request, transfer } = prepareInfer(call);
       return inferResult(await transport.call("modelInfer", request, { ...passOn(options), transfer }));
+    },
+    traceSettings: ({ modelName = "", ...options } = {}) =>
+      transport.call("traceSetting", { modelName }, passOn(options)),
+    updateTraceSettings: (update, { modelName = "", ...options } = {}) =>
+      transport.call("traceSetting", { modelName, update }, passOn(options)),
+    logSettings: (options) => transport.call("logSettings", {}, passOn(options)),
+    updateLogSettings: (update, options) => transport.call("logSettings", { update }, passOn(options)),
+    systemSharedMemoryStatus: (regionName = "", options = {}) =>
+      transport.call("systemSharedMemoryStatus", { regionName }, passOn(options)),
+    async registerSystemSharedMemory(regionName, { key, byteSize, offset = 0 }, options) {
+      const registration = { regionName, key, byteSize, offset };
+      await transport.call("systemSharedMemoryRegister", registration, passOn(options));
+    },
+    async unregisterSystemSharedMemory(regionName = "", options = {}) {
+      await transport.call("systemSharedMemoryUnregister", { regionName }, passOn(options));
+    },
+    cudaSharedMemoryStatus: (regionName = "", options = {}) =>
+      transport.call("cudaSharedMemoryStatus", { regionName }, passOn(options)),
+    async registerCudaSharedMemory(regionName, { rawHandle, deviceId, byteSize }, options) {
+      const registration = { regionName, rawHandle, deviceId, byteSize };
+      await transport.call("cudaSharedMemoryRegister", registration, passOn(options));
+    },
+    async unregisterCudaSharedMemory(regionName = "", options = {}) {
+      await transport.call("cudaSharedMemoryUnregister", { regionName }, passOn(options));
     },
   };
 }

@@ -1,12 +1,16 @@
 import type {
+  CudaSharedMemoryRegion,
   JsonObject,
   JsonValue,
+  LogSettings,
   ModelMetadata,
   ModelStatistics,
   ModelVersionStatistics,
   RepositoryIndexEntry,
   ServerMetadata,
+  SystemSharedMemoryRegion,
   TensorMetadata,
+  TraceSettings,
 } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 
@@ -70,6 +74,54 @@ export function readRepositoryIndex(value: JsonValue): readonly RepositoryIndexE
     // The other members are absent or texts.
     return line as unknown as RepositoryIndexEntry;
   });
+}
+
+export function readTraceSettings(value: JsonValue): TraceSettings {
+  const settings = readObject(value, "trace settings");
+  const textOr = (name: string): string => (settings[name] === undefined ? "" : text(settings, name));
+  return {
+    trace_level: texts(settings, "trace_level"),
+    trace_rate: text(settings, "trace_rate"),
+    trace_count: text(settings, "trace_count"),
+    // Only where traces go to a file.
+    log_frequency: textOr("log_frequency"),
+    trace_file: textOr("trace_file"),
+    trace_mode: text(settings, "trace_mode"),
+  };
+}
+
+export function readLogSettings(value: JsonValue): LogSettings {
+  const settings = readObject(value, "log settings");
+  return {
+    log_file: text(settings, "log_file"),
+    log_info: settings["log_info"] === true,
+    log_warning: settings["log_warning"] === true,
+    log_error: settings["log_error"] === true,
+    log_verbose_level: Number(settings["log_verbose_level"]),
+    log_format: text(settings, "log_format"),
+  };
+}
+
+export function readSystemRegions(value: JsonValue): readonly SystemSharedMemoryRegion[] {
+  return readRegions(value).map((region) => ({
+    name: text(region, "name"),
+    key: text(region, "key"),
+    offset: Number(region["offset"]),
+    byte_size: Number(region["byte_size"]),
+  }));
+}
+
+export function readCudaRegions(value: JsonValue): readonly CudaSharedMemoryRegion[] {
+  return readRegions(value).map((region) => ({
+    name: text(region, "name"),
+    device_id: Number(region["device_id"]),
+    byte_size: Number(region["byte_size"]),
+  }));
+}
+
+function readRegions(value: JsonValue): readonly JsonObject[] {
+  if (!isArray(value)) throw unexpected("shared memory status is no array");
+  return value.map((region) => readObject(region, "shared memory region"));
 }
 
 export function readObject(value: JsonValue, what: string): JsonObject {

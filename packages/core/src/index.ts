@@ -12,11 +12,15 @@ export type { DownloadLock, FetchModelFiles, FileProgress } from "./repository/f
 export { fetchModelFiles } from "./repository/fetch-files.ts";
 export { createMemoryFileStore } from "./repository/memory-file-store.ts";
 export { storedModelFiles } from "./repository/stored-files.ts";
-export { parseManifest, printManifest } from "./repository/manifest.ts";
+export { parseManifest, parseModelFile, printManifest } from "./repository/manifest.ts";
 export type { SchedulerOptions } from "./scheduling/scheduler-options.ts";
 export { createScheduler } from "./scheduling/create-scheduler.ts";
 export type { InstanceGroup, InstanceGroupOptions } from "./scheduling/instance-group.ts";
 export { startInstanceGroup } from "./scheduling/instance-group.ts";
-export type { LoadPlan, PolledModel, ServingVersion } from "./lifecycle/serving-version.ts";
+export type { LoadOrigin, LoadPlan, PolledModel, ServingVersion } from "./lifecycle/serving-version.ts";
 export type { InferenceServer, InferenceServerOptions } from "./inference-server.ts";
 export { createInferenceServer } from "./inference-server.ts";
+export type { LogControl } from "./server/log-settings.ts";
+export { createLogControl } from "./server/log-settings.ts";
+export type { VerificationOptions } from "./verification/verified-backend.ts";
+export { createVerifiedBackend } from "./verification/verified-backend.ts";

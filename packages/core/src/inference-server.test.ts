@@ -105,6 +105,8 @@ describe("metadata", () => {
         "binary_tensor_data",
         "parameters",
         "statistics",
+        "trace",
+        "logging",
       ],
     });
   });
@@ -485,9 +487,10 @@ describe("stop", () => {
     expect(bench.clock.timerCount).toBe(0);
   });
 
-  it("gives up waiting after thirty seconds", async () => {
+  it.each([30, 2])("gives up waiting after %i seconds where an option says so", async (exitTimeoutSecs) => {
     const bench = createServerBench({
       models: { m: echoModel() },
+      options: { exitTimeoutSecs },
       backend: { onExecute: ({ generation }) => ({ kind: generation === 0 ? "hang" : "complete" }) },
     });
     await bench.start();
@@ -495,7 +498,9 @@ describe("stop", () => {
     const hanging = bench.infer("m", 1);
     await bench.until(() => bench.backend.runningCount === 1);
     const stopped = bench.server.stop();
-    await bench.clock.advance(30_000 * MS);
+    await bench.clock.advance((exitTimeoutSecs * 1000 - 1) * MS);
+    expect(bench.logger.lines.some(({ message }) => message.startsWith("Exit timeout"))).toBe(false);
+    await bench.clock.advance(MS);
     await stopped;
     expect(bench.logger.lines.at(-1)).toEqual({
       level: "error",

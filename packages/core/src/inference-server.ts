@@ -11,16 +11,20 @@ import { InferenceError } from "@naiad/protocol";
 import type { ModelLifecycle } from "./lifecycle/model-lifecycle.ts";
 import { createModelLifecycle } from "./lifecycle/model-lifecycle.ts";
 import { createModelLoader } from "./lifecycle/model-loader.ts";
-import type { ServingVersion } from "./lifecycle/serving-version.ts";
+import type { LoadOrigin, ServingVersion } from "./lifecycle/serving-version.ts";
 import type { Backend, Clock, Digest, FileStore, Logger, RepositorySource } from "./ports.ts";
 import type { DownloadLock } from "./repository/fetch-files.ts";
 import { answerStatistics } from "./server/answer-statistics.ts";
 import { createEventHub } from "./server/event-hub.ts";
+import type { LogControl } from "./server/log-settings.ts";
+import { createLogControl } from "./server/log-settings.ts";
 import { createModelControl } from "./server/model-control.ts";
 import { modelMetadata } from "./server/model-metadata.ts";
 import { parseModelVersion } from "./server/model-version-text.ts";
 import { repositoryIndex } from "./server/repository-index.ts";
 import { runInference } from "./server/run-inference.ts";
+import { SHARED_MEMORY } from "./server/shared-memory.ts";
+import { createTraceControl } from "./server/trace-settings.ts";
 
 /** The server without a way to reach it: one method per operation, and nothing else is called from above. */
 export interface InferenceServer extends OperationHandlers {
@@ -30,10 +34,12 @@ export interface InferenceServer extends OperationHandlers {
    */
   start(signal: AbortSignal): Promise<void>;
   /**
-   * Refuses new requests, answers the accepted ones and frees everything; gives up waiting after Triton's 30 seconds.
+   * Refuses new requests, answers the accepted ones and frees everything; gives up waiting after `exitTimeoutSecs`.
    * Idempotent.
    */
   stop(): Promise<void>;
+  /** What every model that is served was loaded with: `inherited` for a server that takes over. */
+  servedModels(): readonly LoadOrigin[];
   /** Instances of every served model version and what they run on. */
   instances(): readonly InstanceReport[];
   /** From now on, until the returned function is called. A listener must not throw. */
@@ -49,7 +55,14 @@ export interface InferenceServerOptions {
   readonly capabilities: Capabilities;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Where others than this server follow the log settings too. Default: one of its own, as the options say. */
+  readonly logControl?: LogControl;
   readonly downloadLock?: DownloadLock;
+  /**
+   * What a server over the same store served before this one, which loads it at start instead of `loadModels`: only in
+   * mode explicit.
+   */
+  readonly inherited?: readonly LoadOrigin[];
   /** For the server metadata: a version of Triton whose behaviour this is, and our own. */
   readonly version: string;
 }
@@ -63,16 +76,20 @@ const EXTENSIONS: readonly string[] = [
   "binary_tensor_data",
   "parameters",
   "statistics",
+  "trace",
+  "logging",
 ];
-const EXIT_TIMEOUT_NS = 30e9;
 
 type ServerState = "initializing" | "ready" | "exiting";
 
 export function createInferenceServer(dependencies: InferenceServerOptions): InferenceServer {
-  const { options, sources, clock, version } = dependencies;
+  const { options, clock, version } = dependencies;
   const hub = createEventHub();
+  const logControl = dependencies.logControl ?? createLogControl(options);
+  const traceControl = createTraceControl();
   const logger: Logger = {
     log: (level, message) => {
+      if (!logControl.accepts(level)) return;
       dependencies.logger.log(level, message);
       hub.emit({ kind: "log", level, message, epochMs: clock.epochMs() });
     },
@@ -96,7 +113,7 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
       hub.emit({ kind: "progress", phase: "create", ...progress });
     },
   });
-  const control = createModelControl({ options, sources, lifecycle, loader, clock, logger });
+  const control = createModelControl({ ...dependencies, lifecycle, loader, logger });
   const stopping = new AbortController();
   let state: ServerState = "initializing";
   let watching: Promise<void> = Promise.resolve();
@@ -134,7 +151,7 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
     stopping.abort(new InferenceError("CANCELLED", "the server is stopping"));
     let cancelTimer = (): void => undefined;
     const timeout = new Promise<void>((resolve) => {
-      cancelTimer = clock.after(EXIT_TIMEOUT_NS, () => {
+      cancelTimer = clock.after(options.exitTimeoutSecs * 1e9, () => {
         logger.log("error", "Exit timeout expired. Exiting immediately.");
         resolve();
       });
@@ -160,6 +177,12 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
     return lifecycle.find(modelName, wanted);
   }
 
+  function requireReadyModel(modelName: string): void {
+    requireReady();
+    if (lifecycle.isReady(modelName, undefined)) return;
+    throw new InferenceError("INVALID_ARG", `Request for unknown model : ${modelName}`);
+  }
+
   function instances(): readonly InstanceReport[] {
     return lifecycle.ready().flatMap((serving) => serving.instances());
   }
@@ -169,6 +192,7 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
     start,
     stop,
     instances,
+    servedModels: () => lifecycle.origins(),
     subscribe: (listener) => hub.subscribe(listener),
 
     serverLive: async () => {
@@ -195,7 +219,7 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
       requireReady();
       return answerStatistics(lifecycle, reference);
     },
-    modelInfer: async (request, { signal }) => runInference(find(request), request, { clock, signal }),
+    modelInfer: async (request, context) => runInference(find(request), request, { ...context, clock }),
     repositoryIndex: async (input, { signal }) => {
       requireReady();
       const snapshot = await control.readRepositories(signal);
@@ -211,6 +235,19 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
       await control.unload(modelName);
       return {};
     },
+
+    traceSetting: async ({ modelName, update }) => {
+      if (modelName !== "") requireReadyModel(modelName);
+      if (update !== undefined) traceControl.update(modelName, update);
+      return traceControl.settings(modelName);
+    },
+
+    logSettings: async ({ update }) => {
+      if (update !== undefined) logControl.update(update);
+      return logControl.settings;
+    },
+
+    ...SHARED_MEMORY,
   };
   /* eslint-enable @typescript-eslint/require-await */
 }

@@ -141,6 +141,8 @@ export interface InstancePlacement {
   readonly workerKey: string;
   /** Why it is not where the configuration asked for, for log, index and playground. */
   readonly note?: string;
+  /** Its results are to be compared with those of the CPU before it serves. */
+  readonly verify?: true;
 }
 
 export type InstanceDevice =
@@ -154,6 +156,8 @@ export interface InstanceSpec {
 export interface Backend {
   /** The word in `backend:` of a model's configuration. */
   readonly name: string;
+  /** Where a model goes that does not say; `gpu` where there is one, if absent. */
+  readonly preferredDevice?: InstanceDevice["kind"];
   /**
    * Holds the configuration against the model's files and, where `autoComplete` says so, completes it. Resolves with the
    * configuration to use (not yet normalised again); rejects with Triton's texts.
@@ -199,6 +203,8 @@ export type ExecutionResult =
       /** One per request, in their order. */
       readonly outcomes: readonly InstanceOutcome[];
       readonly times: ExecutionTimes;
+      /** Outputs in which NaN or an infinity was seen, where the backend looks. */
+      readonly nonFiniteOutputs?: number;
     }
   | LossResult;
 

@@ -8,6 +8,7 @@ import {
   type RepositoryModelLoad,
   type RepositoryModelUnload,
 } from "@naiad/protocol";
+import { fakeHandlers } from "@naiad/testing";
 import { describe, expect, it } from "vitest";
 import { createHttpHandler } from "./http-handler.ts";
 
@@ -37,26 +38,6 @@ async function send(
 function wholeBody({ body }: ExchangeResponse): Uint8Array {
   if (body instanceof Uint8Array) return body;
   throw new Error("the body comes in pieces");
-}
-
-const unused = (): Promise<never> => Promise.reject(new Error("not expected"));
-
-/** Answers only what a test gives; everything else fails it. */
-function fakeHandlers(given: Partial<OperationHandlers>): OperationHandlers {
-  return {
-    serverLive: unused,
-    serverReady: unused,
-    serverMetadata: unused,
-    modelReady: unused,
-    modelMetadata: unused,
-    modelConfig: unused,
-    modelStatistics: unused,
-    modelInfer: unused,
-    repositoryIndex: unused,
-    repositoryModelLoad: unused,
-    repositoryModelUnload: unused,
-    ...given,
-  };
 }
 
 function handlerWith(given: Partial<OperationHandlers>, maxInputSize = 1000): ExchangeHandler {

@@ -1,32 +1,56 @@
-import type { ExchangeHandler, ExchangeRequest, ExchangeResponse, OperationName } from "@naiad/protocol";
+import {
+  type ExchangeHandler,
+  type ExchangeRequest,
+  type ExchangeResponse,
+  type HeaderList,
+  InferenceError,
+} from "@naiad/protocol";
+import { answerPreflight, corsHeaders } from "./cors.ts";
+import { createHeaderForwarding } from "./forward-headers.ts";
+import { GENERATE_ROUTES } from "./generate-route.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { inferRoute } from "./infer-route.ts";
 import { JSON_ROUTES } from "./json-routes.ts";
 import { readModelName } from "./model-name.ts";
 import { errorResponse, errorText } from "./responses.ts";
+import { createRestrictedAccess } from "./restricted-access.ts";
 import type { Route } from "./route.ts";
-import { createRouter } from "./router.ts";
+import { createRouter, type RouteName } from "./router.ts";
 
-const ROUTES: { readonly [Name in OperationName]: Route } = { ...JSON_ROUTES, modelInfer: inferRoute };
+const ROUTES: { readonly [Name in RouteName]: Route } = {
+  ...JSON_ROUTES,
+  ...GENERATE_ROUTES,
+  modelInfer: inferRoute,
+};
 
 /**
  * Triton's HTTP API over the operations. The handler never rejects: whatever fails becomes a response with Triton's
  * status and text. It keeps views on the request's body while the request runs; response bodies are the receiver's.
  */
 export function createHttpHandler(options: HttpOptions): ExchangeHandler {
+  const { marker, cors } = options;
   const findRoute = createRouter();
-  const { marker } = options;
+  const refusal = createRestrictedAccess(options.restrictedApis ?? []);
+  const forwardHeaders = createHeaderForwarding(options.headerForwardPattern ?? "");
 
   async function answer(request: ExchangeRequest): Promise<ExchangeResponse> {
     const match = findRoute(pathOf(request.rawTarget));
     if (match === undefined) return errorText(404, "Not Found");
-    if (match.method !== request.method) return errorText(405, "Method Not Allowed");
+    const preflight = cors && answerPreflight(request, cors);
+    if (preflight !== undefined) return preflight;
+    const { methods, category } = match.endpoint;
+    const refused = refusal(category, request);
+    if (refused !== undefined) return errorText(403, refused);
+    if (!methods.some((method) => method === request.method)) return errorText(405, "Method Not Allowed");
     try {
-      const { model, version, repository } = match.parameters;
-      return await ROUTES[match.operation]({
+      checkChunks(request);
+      const { model, version, repository, region } = match.parameters;
+      return await ROUTES[match.name]({
         options,
         request,
+        forwardHeaders,
         repository,
+        region,
         reference: { modelName: readModelName(model), modelVersion: version },
       });
     } catch (thrown) {
@@ -36,7 +60,11 @@ export function createHttpHandler(options: HttpOptions): ExchangeHandler {
 
   return async (request) => {
     const response = await answer(request);
-    return marker === undefined ? response : { ...response, headers: [...response.headers, marker] };
+    const more: HeaderList = [
+      ...(cors === undefined ? [] : corsHeaders(request, cors)),
+      ...(marker === undefined ? [] : [marker]),
+    ];
+    return more.length === 0 ? response : { ...response, headers: [...response.headers, ...more] };
   };
 }
 
@@ -44,4 +72,14 @@ export function createHttpHandler(options: HttpOptions): ExchangeHandler {
 function pathOf(rawTarget: string): string {
   const query = rawTarget.indexOf("?");
   return query === -1 ? rawTarget : rawTarget.slice(0, query);
+}
+
+const MAX_CHUNKS = 65_536;
+
+function checkChunks({ chunkCount = 0 }: ExchangeRequest): void {
+  if (chunkCount <= MAX_CHUNKS) return;
+  throw new InferenceError(
+    "INVALID_ARG",
+    `Chunked request body exceeds maximum of ${MAX_CHUNKS} non-empty chunks. Send fewer or larger HTTP chunks.`,
+  );
 }

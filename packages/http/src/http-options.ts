@@ -1,4 +1,5 @@
-import type { OperationHandlers } from "@naiad/protocol";
+import type { OperationHandlers, RestrictedApi } from "@naiad/protocol";
+import type { CorsOptions } from "./cors.ts";
 
 export interface HttpOptions {
   readonly handlers: OperationHandlers;
@@ -7,6 +8,13 @@ export interface HttpOptions {
   /** A header on every response by which a client knows this server from others. Name in lower case. */
   readonly marker?: readonly [name: string, value: string];
   readonly decompress?: Decompress;
+  /** Without this port no response is compressed, whatever the request accepts. */
+  readonly compress?: Compress;
+  readonly restrictedApis?: readonly RestrictedApi[];
+  /** Regular expression for names of request headers that become parameters of an inference request. */
+  readonly headerForwardPattern?: string;
+  /** For listeners that pages of other origins reach. Without it there are no CORS headers and no OPTIONS, as in Triton. */
+  readonly cors?: CorsOptions;
 }
 
 /**
@@ -18,3 +26,6 @@ export type Decompress = (
   bytes: Uint8Array,
   maxByteSize: number,
 ) => Promise<Uint8Array>;
+
+/** Packs a response body; `deflate` has the zlib wrapper. Where it rejects the body is sent as it is. */
+export type Compress = (encoding: "gzip" | "deflate", bytes: Uint8Array) => Promise<Uint8Array>;

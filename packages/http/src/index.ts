@@ -1,2 +1,3 @@
 export { createHttpHandler } from "./http-handler.ts";
-export type { Decompress, HttpOptions } from "./http-options.ts";
+export type { CorsOptions } from "./cors.ts";
+export type { Compress, Decompress, HttpOptions } from "./http-options.ts";

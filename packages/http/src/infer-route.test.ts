@@ -11,9 +11,9 @@ import {
   type JsonObject,
   type ModelMetadata,
   type ModelReference,
-  type OperationHandlers,
   typedElements,
 } from "@naiad/protocol";
+import { fakeHandlers } from "@naiad/testing";
 import { describe, expect, it } from "vitest";
 import { createHttpHandler } from "./http-handler.ts";
 import type { HttpOptions } from "./http-options.ts";
@@ -79,12 +79,7 @@ interface Model {
 }
 
 function options({ infer = simpleInfer, config, inputs = [] }: Model): HttpOptions {
-  const unused = (): Promise<never> => Promise.reject(new Error("not expected"));
-  const handlers: OperationHandlers = {
-    serverLive: unused,
-    serverReady: unused,
-    serverMetadata: unused,
-    modelReady: unused,
+  const handlers = fakeHandlers({
     modelMetadata: async (reference) => {
       await Promise.resolve();
       requireModel(reference);
@@ -95,15 +90,11 @@ function options({ infer = simpleInfer, config, inputs = [] }: Model): HttpOptio
       requireModel(reference);
       return config ?? { name: "simple", max_batch_size: 8 };
     },
-    modelStatistics: unused,
     modelInfer: async (request) => {
       await Promise.resolve();
       return infer(request);
     },
-    repositoryIndex: unused,
-    repositoryModelLoad: unused,
-    repositoryModelUnload: unused,
-  };
+  });
   return { handlers, maxInputSize: 10_000 };
 }
 

@@ -1,20 +1,23 @@
-import { encodeInferResponse, type ExchangeResponse, type InferMessage } from "@naiad/protocol";
+import { encodeInferResponse, type ExchangeResponse, headerValue, type InferMessage } from "@naiad/protocol";
+import { chooseCoding } from "./content-coding.ts";
 import { HEADER_LENGTH, isEncodingSupported, readInferBody } from "./infer-body.ts";
 import { checkServable } from "./model-properties.ts";
-import { errorText, respond } from "./responses.ts";
-import type { Route } from "./route.ts";
+import { contextOf, errorText, type ResponseContent, respond } from "./responses.ts";
+import type { Route, RouteCall } from "./route.ts";
 
 export const inferRoute: Route = async (call) => {
   if (!isEncodingSupported(call)) {
     await checkServable(call);
     return unsupportedEncoding();
   }
-  const decoded = await readInferBody(call).catch(async (thrown: unknown) => {
-    await checkServable(call);
-    throw thrown;
-  });
-  const response = await call.options.handlers.modelInfer(decoded.request, { signal: call.request.signal });
-  return inferResponse(encodeInferResponse(response, decoded.format));
+  const { request, format } = await readInferBody(call)
+    .then((decoded) => ({ ...decoded, request: call.forwardHeaders(decoded.request, call.request.headers) }))
+    .catch(async (thrown: unknown) => {
+      await checkServable(call);
+      throw thrown;
+    });
+  const response = await call.options.handlers.modelInfer(request, contextOf(call));
+  return respond(await compressed(inferContent(encodeInferResponse(response, format)), call));
 };
 
 function unsupportedEncoding(): ExchangeResponse {
@@ -23,12 +26,27 @@ function unsupportedEncoding(): ExchangeResponse {
 }
 
 /** Nothing but JSON is said to be JSON, also when all binary outputs are empty. */
-function inferResponse({ body, headerLength, binaryLength }: InferMessage): ExchangeResponse {
-  if (binaryLength === 0) return respond({ status: 200, contentType: "application/json", body });
-  return respond({
+function inferContent({ body, headerLength, binaryLength }: InferMessage): ResponseContent {
+  if (binaryLength === 0) return { status: 200, contentType: "application/json", body };
+  return {
     status: 200,
     contentType: "application/octet-stream",
     body,
     headers: [[HEADER_LENGTH, String(headerLength)]],
-  });
+  };
+}
+
+/** The length of the JSON in the headers stays that of the body before it is packed. */
+async function compressed(
+  content: ResponseContent,
+  { request, options }: RouteCall,
+): Promise<ResponseContent> {
+  const coding = chooseCoding(headerValue(request.headers, "accept-encoding"));
+  if (options.compress === undefined || coding === "identity") return content;
+  try {
+    const body = await options.compress(coding, content.body);
+    return { ...content, body, headers: [...(content.headers ?? []), ["content-encoding", coding]] };
+  } catch {
+    return content;
+  }
 }

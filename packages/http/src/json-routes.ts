@@ -6,18 +6,22 @@ import {
   type JsonNode,
   type JsonValue,
   membersOf,
-  type OperationContext,
   type OperationName,
   parseRequestJson,
   type RepositoryIndexEntry,
   type RepositoryModelLoad,
 } from "@naiad/protocol";
 import { decodeBase64 } from "./base64.ts";
-import { emptyResponse, errorText, jsonResponse } from "./responses.ts";
+import { contextOf, emptyResponse, errorText, jsonMessage, jsonResponse } from "./responses.ts";
 import type { Route, RouteCall } from "./route.ts";
+import { SETTINGS_ROUTES } from "./settings-routes.ts";
+import { SHARED_MEMORY_ROUTES } from "./shared-memory-routes.ts";
 
 /** Every operation but infer: little JSON in, little JSON out. */
 export const JSON_ROUTES: { readonly [Name in Exclude<OperationName, "modelInfer">]: Route } = {
+  ...SETTINGS_ROUTES,
+  ...SHARED_MEMORY_ROUTES,
+
   async serverLive(call) {
     const { live } = await call.options.handlers.serverLive({}, contextOf(call));
     return emptyResponse(live ? 200 : 400);
@@ -70,15 +74,6 @@ export const JSON_ROUTES: { readonly [Name in Exclude<OperationName, "modelInfer
     return emptyResponse(200);
   },
 };
-
-function contextOf(call: RouteCall): OperationContext {
-  return { signal: call.request.signal };
-}
-
-/** Messages are plain data, but interfaces lack the index signature that `JsonObject` wants. */
-function jsonMessage(message: object): ReturnType<typeof jsonResponse> {
-  return jsonResponse(200, message as JsonValue);
-}
 
 /** The body's document, or `null` when there is no body: all its fields are optional. */
 function parseBody({ request, options }: RouteCall): JsonNode {

@@ -5,7 +5,9 @@ import {
   httpStatusOf,
   InferenceError,
   type JsonValue,
+  type OperationContext,
 } from "@naiad/protocol";
+import type { RouteCall } from "./route.ts";
 
 export interface ResponseContent {
   readonly status: number;
@@ -30,6 +32,15 @@ export function emptyResponse(status: number): ExchangeResponse {
 
 export function jsonResponse(status: number, value: JsonValue): ExchangeResponse {
   return respond({ status, contentType: "application/json", body: encodeJson(value) });
+}
+
+/** Messages are plain data, but interfaces lack the index signature that `JsonObject` wants. */
+export function jsonMessage(message: object): ExchangeResponse {
+  return jsonResponse(200, message as JsonValue);
+}
+
+export function contextOf(call: RouteCall): OperationContext {
+  return { signal: call.request.signal };
 }
 
 /** Triton's error body: the text and nothing else. */

@@ -6,8 +6,10 @@ const findRoute = createRouter();
 function summary(path: string): string | undefined {
   const match = findRoute(path);
   if (match === undefined) return undefined;
-  const { model, version, repository } = match.parameters;
-  return [match.operation, match.method, model, version, repository].join(" ").trimEnd();
+  const { model, version, repository, region } = match.parameters;
+  return [match.name, match.endpoint.methods.join("|"), model, version, repository, region]
+    .join(" ")
+    .trimEnd();
 }
 
 describe("createRouter", () => {
@@ -26,6 +28,8 @@ describe("createRouter", () => {
     ["/v2/models/m/versions/1/stats", "modelStatistics GET m 1"],
     ["/v2/models/m/infer", "modelInfer POST m"],
     ["/v2/models/m/versions/0/infer", "modelInfer POST m 0"],
+    ["/v2/models/m/generate", "generate POST m"],
+    ["/v2/models/m/versions/3/generate_stream", "generateStream POST m 3"],
     // Only the metadata of a model with this name is out of reach.
     ["/v2/models/stats/infer", "modelInfer POST stats"],
     ["/v2/models/stats/stats", "modelStatistics GET stats"],
@@ -38,6 +42,16 @@ describe("createRouter", () => {
     ["/v2/repository/models/models/unload", "repositoryModelUnload POST models"],
     ["/v2/repository/r/models/m/load", "repositoryModelLoad POST m  r"],
     ["/v2/repository/models/models/m/unload", "repositoryModelUnload POST m  models"],
+    ["/v2/trace/setting", "traceSetting GET|POST"],
+    ["/v2/models/m/trace/setting", "traceSetting GET|POST m"],
+    ["/v2/logging", "logSettings GET|POST"],
+    ["/v2/systemsharedmemory/status", "systemSharedMemoryStatus GET"],
+    ["/v2/systemsharedmemory/region/r/status", "systemSharedMemoryStatus GET    r"],
+    ["/v2/systemsharedmemory/region/r/register", "systemSharedMemoryRegister POST    r"],
+    ["/v2/systemsharedmemory/unregister", "systemSharedMemoryUnregister POST"],
+    ["/v2/cudasharedmemory/status", "cudaSharedMemoryStatus GET"],
+    ["/v2/cudasharedmemory/region/r/register", "cudaSharedMemoryRegister POST    r"],
+    ["/v2/cudasharedmemory/region/r/unregister", "cudaSharedMemoryUnregister POST    r"],
   ])("%s is %s", (path, expected) => {
     expect(summary(path)).toBe(expected);
   });
@@ -63,6 +77,12 @@ describe("createRouter", () => {
     "/v2/models/m/versions/1a/infer",
     "/v2/models/m/versions//infer",
     "/v2/models/m/predict",
+    "/v2/models/m/versions/1/trace/setting",
+    "/v2/trace/settings",
+    "/v2/logging/",
+    "/v2/systemsharedmemory",
+    "/v2/systemsharedmemory/region//status",
+    "/v2/systemsharedmemory/region/status/",
     "/v2/repository",
     "/v2/repository//index",
     "/v2/repository/models//load",

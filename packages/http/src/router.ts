@@ -1,23 +1,26 @@
-import { OPERATIONS, type OperationName } from "@naiad/protocol";
+import { type Endpoint, HTTP_ONLY, type HttpOnlyName, OPERATIONS, type OperationName } from "@naiad/protocol";
+
+export type RouteName = OperationName | HttpOnlyName;
 
 /** What a path says; `""` for what it does not say. Names are as they stood in the path, the version is digits. */
 export interface RouteParameters {
   readonly model: string;
   readonly version: string;
   readonly repository: string;
+  readonly region: string;
 }
 
 export interface RouteMatch {
-  readonly operation: OperationName;
-  readonly method: "GET" | "POST";
+  readonly name: RouteName;
+  readonly endpoint: Endpoint;
   readonly parameters: RouteParameters;
 }
 
 export type Router = (path: string) => RouteMatch | undefined;
 
 interface Route {
-  readonly operation: OperationName;
-  readonly method: "GET" | "POST";
+  readonly name: RouteName;
+  readonly endpoint: Endpoint;
   readonly segments: readonly Segment[];
 }
 
@@ -26,17 +29,17 @@ type Segment =
   | { readonly kind: "parameter"; readonly name: keyof RouteParameters };
 
 /**
- * Compiles the table of operations. A raw path matches as a whole or not at all: no percent-decoding, no trailing slash,
+ * Compiles the tables of endpoints. A raw path matches as a whole or not at all: no percent-decoding, no trailing slash,
  * versions of digits only. A literal goes before a parameter, so a model named `stats` has no metadata endpoint.
  */
 export function createRouter(): Router {
   const bySegmentCount = new Map<number, Route[]>();
-  for (const [name, { method, paths }] of Object.entries(OPERATIONS)) {
-    for (const path of paths) {
+  for (const [name, endpoint] of Object.entries({ ...OPERATIONS, ...HTTP_ONLY })) {
+    for (const path of endpoint.paths) {
       const segments = path.split("/").map(parseSegment);
       const routes = bySegmentCount.get(segments.length) ?? [];
-      // The keys of the table are the names of the operations.
-      routes.push({ operation: name as OperationName, method, segments });
+      // The keys of the tables are the names.
+      routes.push({ name: name as RouteName, endpoint, segments });
       bySegmentCount.set(segments.length, routes);
     }
   }
@@ -47,7 +50,7 @@ export function createRouter(): Router {
     const texts = path.split("/");
     for (const route of bySegmentCount.get(texts.length) ?? []) {
       const parameters = match(route.segments, texts);
-      if (parameters !== undefined) return { operation: route.operation, method: route.method, parameters };
+      if (parameters !== undefined) return { name: route.name, endpoint: route.endpoint, parameters };
     }
     return undefined;
   };
@@ -61,6 +64,8 @@ function parseSegment(text: string): Segment {
       return { kind: "parameter", name: "version" };
     case "{repository}":
       return { kind: "parameter", name: "repository" };
+    case "{region}":
+      return { kind: "parameter", name: "region" };
     default:
       return { kind: "literal", text };
   }
@@ -71,7 +76,7 @@ function parameterCount(route: Route): number {
 }
 
 function match(segments: readonly Segment[], texts: readonly string[]): RouteParameters | undefined {
-  const parameters = { model: "", version: "", repository: "" };
+  const parameters = { model: "", version: "", repository: "", region: "" };
   for (const [index, segment] of segments.entries()) {
     const text = texts[index] ?? "";
     if (segment.kind === "literal") {

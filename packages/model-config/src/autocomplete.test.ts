@@ -58,6 +58,15 @@ describe("autoCompleteOnnx", () => {
     expect(JSON.stringify(config)).not.toContain("reshape");
   });
 
+  it("declares a size of zero, for which a configuration has no word, as any size", () => {
+    const model = { inputs: [tensor("x", 1, [0, 3])], outputs: [tensor("y", 1, [2, 0])] };
+    expect(complete("", model)).toMatchObject({
+      max_batch_size: 0,
+      input: [{ dims: [-1, 3] }],
+      output: [{ dims: [2, -1] }],
+    });
+  });
+
   it("refuses a batch size of a model that does not batch", () => {
     expect(() => complete("max_batch_size: 1", FIXED)).toThrow(
       "autofill failed for model 'm': model does not support batching while non-zero max_batch_size is specified",
@@ -108,5 +117,26 @@ describe("autoCompleteOnnx", () => {
       nonTensorOutputs: "omit",
     });
     expect(config.output.map(({ name }) => name)).toEqual(["y"]);
+  });
+
+  it("leaves outputs out whose type has no word, as long as there are others", () => {
+    const unknown = tensor("nibbles", 22, ["N", 2]);
+    const omit = { ...ONNX_AUTO_COMPLETE_DEFAULTS, nonTensorOutputs: "omit" } as const;
+    const beside = autoCompleteOnnx(
+      parse(""),
+      { ...BATCHING, outputs: [...BATCHING.outputs, unknown] },
+      omit,
+    );
+    expect(beside.output.map(({ name }) => name)).toEqual(["y"]);
+    const alone = autoCompleteOnnx(parse(""), { ...BATCHING, outputs: [unknown] }, omit);
+    expect(alone.output.map(({ name }) => name)).toEqual(["nibbles"]);
+  });
+
+  it("refuses a model without any output that is a tensor", () => {
+    const model = { ...BATCHING, outputs: [{ name: "maps", type: { kind: "sequence" } }] } as const;
+    const omit = { ...ONNX_AUTO_COMPLETE_DEFAULTS, nonTensorOutputs: "omit" } as const;
+    expect(() => autoCompleteOnnx(parse(""), model, omit)).toThrow(
+      "Unsupported ONNX Type 'ONNX_TYPE_SEQUENCE'",
+    );
   });
 });

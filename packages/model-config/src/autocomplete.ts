@@ -10,7 +10,7 @@ import {
 } from "./gen/model_config_pb.ts";
 import type { OnnxModel } from "./onnx-model.ts";
 import type { NonTensorOutputs, OnnxTensor } from "./onnx-tensors.ts";
-import { onnxDataType, onnxTensor, outputTensors } from "./onnx-tensors.ts";
+import { onnxDataType, onnxTensor, usableOutputs } from "./onnx-tensors.ts";
 
 export interface OnnxAutoCompleteOptions {
   /** `default-max-batch-size` of the backend's configuration, for models that batch and do not say how much. */
@@ -38,7 +38,7 @@ export function autoCompleteOnnx(
   const hasOutputs = config.output.length > 0;
   if (hasInputs && hasOutputs) return config;
   const inputs = model.inputs.map(onnxTensor);
-  const outputs = outputTensors(model.outputs, options.nonTensorOutputs);
+  const outputs = usableOutputs(model.outputs, options.nonTensorOutputs);
   const completed = clone(ModelConfigSchema, config);
   completeBatching(completed, [...inputs, ...outputs], options.defaultMaxBatchSize);
   const isBatching = completed.maxBatchSize > 0;
@@ -76,11 +76,14 @@ interface Declaration {
   reshape?: ModelTensorReshape;
 }
 
-/** The tensor in a configuration's words: no batch dimension, and a scalar as one element that is reshaped. */
+/**
+ * The tensor in a configuration's words: no batch dimension, and a scalar as one element that is reshaped. A size of 0 has
+ * no word there, so it is declared as any size; Triton completes it to 0 and then refuses what it has completed.
+ */
 function declare(tensor: OnnxTensor, { isBatching }: { readonly isBatching: boolean }): Declaration {
   const { name } = tensor;
   const dataType = onnxDataType(tensor.elementType);
-  const dims = tensor.dims.slice(isBatching ? 1 : 0).map(BigInt);
+  const dims = tensor.dims.slice(isBatching ? 1 : 0).map((dim) => (dim === 0 ? -1n : BigInt(dim)));
   if (dims.length > 0) return { name, dataType, dims };
   return { name, dataType, dims: [1n], ...(isBatching ? { reshape: create(ModelTensorReshapeSchema) } : {}) };
 }

@@ -83,6 +83,14 @@ describe("checkOnnxModel", () => {
     expect(messages(`max_batch_size: 4 ${input} ${OUTPUT}`)).toEqual([]);
   });
 
+  it("takes any size for a size of zero, and no fixed one", () => {
+    const model = { ...MODEL, inputs: [tensor("x", 1, [0, 16])], outputs: [tensor("y", 1, [0])] };
+    const io = (first: string): string =>
+      `input { name: "x" data_type: TYPE_FP32 dims: [${first}, 16] } output { name: "y" data_type: TYPE_FP32 dims: -1 }`;
+    expect(messages(io("-1"), model)).toEqual([]);
+    expect(messages(io("3"), model)).toHaveLength(1);
+  });
+
   it("takes ones for a scalar", () => {
     const model = { ...MODEL, inputs: [tensor("x", 1, [])] };
     const input = (dims: string): string => `input { name: "x" data_type: TYPE_FP32 dims: ${dims} }`;
@@ -119,7 +127,7 @@ describe("checkOnnxModel", () => {
   it("leaves the shape of batch outputs alone and counts batch inputs", () => {
     const model = { ...MODEL, inputs: [...MODEL.inputs, tensor("counts", 1, [undefined])] };
     const text = `max_batch_size: 4 ${INPUT} output { name: "y" data_type: TYPE_FP32 dims: 99 }
-      batch_input { target_name: "counts" } batch_output { target_name: "y" }`;
+      batch_input { target_name: "counts" data_type: TYPE_FP32 } batch_output { target_name: "y" }`;
     expect(messages(text, model)).toEqual([]);
   });
 

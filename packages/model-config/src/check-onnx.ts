@@ -30,6 +30,7 @@ export function checkOnnxModel(
       ...controls.flatMap((control) => checkControl(config, control, inputs)),
       ...checkInputCount(config, inputs.length, controls.length),
       ...checkInputs(config, [...inputs, ...overridable]),
+      ...checkBatchInputs(config, inputs),
       ...checkOutputs(config, outputs),
     ];
   } catch (thrown) {
@@ -121,6 +122,19 @@ function checkInputs(config: ModelConfig, tensors: readonly OnnxTensor[]): reado
   });
 }
 
+function checkBatchInputs(config: ModelConfig, tensors: readonly OnnxTensor[]): readonly ConfigIssue[] {
+  return config.batchInput.flatMap(({ targetName, dataType }, index) =>
+    targetName.flatMap((name) => {
+      const tensor = tensors.find((candidate) => candidate.name === name);
+      const fault =
+        tensor === undefined
+          ? describeUnexpected("input", name, tensors)
+          : describeTypeFault(config, { name, dataType }, tensor, "input");
+      return fault === undefined ? [] : [invalid(`batch_input[${index}]`, fault)];
+    }),
+  );
+}
+
 function checkOutputs(config: ModelConfig, tensors: readonly OnnxTensor[]): readonly ConfigIssue[] {
   // A batch output is split by other rules than its own shape.
   const batchOutputs = new Set(config.batchOutput.flatMap(({ targetName }) => targetName));
@@ -143,7 +157,7 @@ function describeUnexpected(kind: "input" | "output", name: string, tensors: rea
 
 function describeTypeFault(
   config: ModelConfig,
-  declared: ModelInput | ModelOutput,
+  declared: Pick<ModelInput, "name" | "dataType">,
   tensor: OnnxTensor,
   kind: "input" | "output",
 ): string | undefined {
@@ -181,9 +195,11 @@ function describeShapeFault(
     );
   }
   const full = isBatching ? [-1, ...dims] : dims;
-  const isEqual = tensor.dims.every(
-    (dim, index) => dim === full[index] || (compare === "loosely" && dim === -1),
-  );
+  const isEqual = tensor.dims.every((dim, index) => {
+    const declaredDim = full[index];
+    // No configuration can say 0, see auto-complete.
+    return dim === declaredDim || (compare === "loosely" && dim === -1) || (dim === 0 && declaredDim === -1);
+  });
   if (tensor.dims.length === full.length && isEqual) return undefined;
   const specified = `the model configuration specifies ${full.length} dimensions`;
   return (

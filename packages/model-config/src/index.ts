@@ -29,13 +29,16 @@ export { byteSourceOf } from "./byte-source.ts";
 export type { OnnxModel } from "./onnx-model.ts";
 export type { OnnxDimension, OnnxType, OnnxValue } from "./onnx-value.ts";
 export { readOnnxModel } from "./onnx-model.ts";
+export type { OnnxInitializer, OnnxInitializerContent } from "./onnx-initializer.ts";
+export type { ExtractedInitializers } from "./extract-initializers.ts";
+export { extractInitializers } from "./extract-initializers.ts";
 export type { NonTensorOutputs, OnnxTensor } from "./onnx-tensors.ts";
 export { onnxDataType, onnxTensor } from "./onnx-tensors.ts";
 export type { OnnxAutoCompleteOptions } from "./autocomplete.ts";
 export { autoCompleteOnnx, ONNX_AUTO_COMPLETE_DEFAULTS } from "./autocomplete.ts";
 export { checkOnnxModel } from "./check-onnx.ts";
 
-export { configDatatype, dataTypeName } from "./config-datatype.ts";
+export { configDatatype, dataTypeName, tryConfigDatatype } from "./config-datatype.ts";
 export type {
   InputSignature,
   ModelSignature,
@@ -44,3 +47,5 @@ export type {
   TensorSignature,
 } from "./signature.ts";
 export { modelSignature } from "./signature.ts";
+export type { BatchInputSignature, BatchSignature } from "./batch-signature.ts";
+export { batchSignature } from "./batch-signature.ts";

@@ -70,14 +70,26 @@ function dimensionSize(dimension: OnnxDimension): number {
 
 /**
  * What to do with outputs that are no tensors (scikit-learn's list of maps). Triton refuses such a model; `omit` serves
- * the rest of it.
+ * the rest of it, if there is any.
  */
 export type NonTensorOutputs = "refuse" | "omit";
 
+/** Every output that is a tensor. UNSUPPORTED with Triton's text for the others, unless they are to be left out. */
 export function outputTensors(
   outputs: readonly OnnxValue[],
   nonTensorOutputs: NonTensorOutputs,
 ): readonly OnnxTensor[] {
-  const isTensor = ({ type }: OnnxValue): boolean => type.kind === "tensor";
-  return (nonTensorOutputs === "omit" ? outputs.filter(isTensor) : outputs).map(onnxTensor);
+  const tensors = outputs.filter(({ type }) => type.kind === "tensor");
+  return (nonTensorOutputs === "omit" && tensors.length > 0 ? tensors : outputs).map(onnxTensor);
+}
+
+/** Of those, with `omit`, only the ones of a type that a configuration has a word for, if there is any. */
+export function usableOutputs(
+  outputs: readonly OnnxValue[],
+  nonTensorOutputs: NonTensorOutputs,
+): readonly OnnxTensor[] {
+  const tensors = outputTensors(outputs, nonTensorOutputs);
+  if (nonTensorOutputs === "refuse") return tensors;
+  const usable = tensors.filter(({ elementType }) => onnxDataType(elementType) !== DataType.TYPE_INVALID);
+  return usable.length > 0 ? usable : tensors;
 }

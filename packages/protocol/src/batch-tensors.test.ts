@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { gatherInputs, scatterOutputs, selectOutputs } from "./batch-tensors.ts";
+import {
+  gatherInputs,
+  scatterLikeInput,
+  scatterOutputs,
+  selectOutputs,
+  shapeLikeInput,
+} from "./batch-tensors.ts";
 import { bytesOf, encodeBytesElements } from "./elements.ts";
 import { InferenceError } from "./status.ts";
 import { type BytesTensor, elementCount } from "./tensor.ts";
@@ -36,6 +42,29 @@ describe("gatherInputs", () => {
     ["differ in datatype or shape of the input 'x'", int8("x", [1], 1)],
   ])("is no place for requests that do not match: %s", (message, other) => {
     expect(() => gatherInputs([[int8("x", [1, 2], 1, 2)], [other]])).toThrow(message);
+  });
+
+  it("joins ragged inputs into one list, whatever their shapes", () => {
+    const gathered = gatherInputs(
+      [
+        [int8("x", [1, 2], 1, 2), strings("s", [1, 1], "a"), int8("n", [1], 7)],
+        [int8("x", [2, 0]), strings("s", [1, 2], "bc", ""), int8("n", [2], 8, 9)],
+        [int8("x", [1, 3, 1], 3, 4, 5), strings("s", [1, 0]), int8("n", [1], 10)],
+      ],
+      new Set(["x", "s"]),
+    );
+    expect(gathered).toEqual([
+      int8("x", [5], 1, 2, 3, 4, 5),
+      strings("s", [3], "a", "bc", ""),
+      int8("n", [4], 7, 8, 9, 10),
+    ]);
+  });
+
+  it("does not copy the ragged input of a single request", () => {
+    const input = int8("x", [1, 2], 1, 2);
+    const [gathered] = gatherInputs([[input]], new Set(["x"]));
+    expect(gathered).toEqual(int8("x", [2], 1, 2));
+    expect(gathered?.bytes).toBe(input.bytes);
   });
 
   it("needs a request", () => {
@@ -141,5 +170,63 @@ describe("selectOutputs", () => {
     const outputs = [int8("a", [1], 1), int8("b", [1], 2)];
     expect(selectOutputs(outputs, ["b", "a"])).toEqual([outputs[1], outputs[0]]);
     expect(() => selectOutputs(outputs, ["c"])).toThrow("did not produce the output 'c'");
+  });
+});
+
+describe("scatterLikeInput", () => {
+  const shapes = [
+    [1, 2],
+    [1, 0],
+    [2, 1],
+  ];
+
+  it.each(["views", "copies"] as const)("cuts consecutive parts as %s", (storage) => {
+    expect(scatterLikeInput(int8("y", [4], 1, 2, 3, 4), shapes, { storage })).toEqual([
+      int8("y", [1, 2], 1, 2),
+      int8("y", [1, 0]),
+      int8("y", [2, 1], 3, 4),
+    ]);
+    expect(scatterLikeInput(strings("s", [4], "a", "", "bc", "d"), shapes, { storage })).toEqual([
+      strings("s", [1, 2], "a", ""),
+      strings("s", [1, 0]),
+      strings("s", [2, 1], "bc", "d"),
+    ]);
+  });
+
+  it("leaves the rest alone, and refuses an output that is too short", () => {
+    const padded = int8("y", [6], 1, 2, 3, 4, 0, 0);
+    expect(scatterLikeInput(padded, shapes, { storage: "views" }).flatMap(({ bytes }) => [...bytes])).toEqual(
+      [1, 2, 3, 4],
+    );
+    expect(() => scatterLikeInput(int8("y", [3], 1, 2, 3), shapes, { storage: "views" })).toThrow(
+      "output tensor shape does not match size of output for 'y'",
+    );
+  });
+
+  it("undoes a ragged gather", () => {
+    const shape = fc.tuple(fc.nat({ max: 3 }), fc.nat({ max: 4 }));
+    fc.assert(
+      fc.property(fc.array(shape, { minLength: 1, maxLength: 6 }), (all) => {
+        let next = 0;
+        const inputs = all.map((dims) =>
+          int8("x", dims, ...Array.from({ length: elementCount(dims) }, () => (next += 1) % 128)),
+        );
+        const [gathered] = gatherInputs(
+          inputs.map((input) => [input]),
+          new Set(["x"]),
+        );
+        if (gathered === undefined) throw new Error("nothing was gathered");
+        expect(scatterLikeInput(gathered, all, { storage: "copies" })).toEqual(inputs);
+      }),
+      { seed: 38 },
+    );
+  });
+});
+
+describe("shapeLikeInput", () => {
+  it("takes open sizes from the input", () => {
+    expect(shapeLikeInput([-1, -1], [2, 7])).toEqual([2, 7]);
+    expect(shapeLikeInput([-1, 3], [2, 7])).toEqual([2, 3]);
+    expect(shapeLikeInput([-1, -1, -1], [2, 7])).toEqual([2, 7, 1]);
   });
 });

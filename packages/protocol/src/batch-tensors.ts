@@ -3,17 +3,30 @@ import { elementByteSize } from "./datatype.ts";
 import { InferenceError, invariant } from "./status.ts";
 import { type BytesTensor, elementCount } from "./tensor.ts";
 
+const NONE: ReadonlySet<string> = new Set();
+
 /**
  * Joins the inputs of several requests along the first dimension, name by name, in the order of the first request. All
- * requests must have the same inputs with equal datatypes and equal shapes after the first dimension.
+ * requests must have the same inputs with equal datatypes and equal shapes after the first dimension. An input that
+ * `ragged` names may have any shape: it becomes the one-dimensional list of all its elements.
  *
  * With one request its own tensors are returned, nothing is copied; otherwise each input has a buffer of its own.
  */
-export function gatherInputs(requests: readonly (readonly BytesTensor[])[]): readonly BytesTensor[] {
+export function gatherInputs(
+  requests: readonly (readonly BytesTensor[])[],
+  ragged: ReadonlySet<string> = NONE,
+): readonly BytesTensor[] {
   const [first] = requests;
   invariant(first !== undefined, "a batch has at least one request");
-  if (requests.length === 1) return first;
-  return first.map((input) => concatenate(requests.map((inputs) => findPart(inputs, input))));
+  const partsOf = (inputs: readonly BytesTensor[]): readonly BytesTensor[] =>
+    ragged.size === 0 ? inputs : inputs.map((input) => (ragged.has(input.name) ? flattened(input) : input));
+  if (requests.length === 1) return partsOf(first);
+  const flat = requests.map(partsOf);
+  return partsOf(first).map((input) => concatenate(flat.map((inputs) => findPart(inputs, input))));
+}
+
+function flattened(tensor: BytesTensor): BytesTensor {
+  return { ...tensor, shape: [elementCount(tensor.shape)] };
 }
 
 function findPart(inputs: readonly BytesTensor[], like: BytesTensor): BytesTensor {
@@ -90,6 +103,31 @@ export function scatterOutputs(
   return shares.map((share, index) => share.outputs.map((name) => cutterOf(name)(index)));
 }
 
+/**
+ * Splits an output of a whole batch into consecutive parts with these shapes, whatever its own shape is (Triton's
+ * BATCH_SCATTER_WITH_INPUT_SHAPE). What is left behind the last part belongs to nobody. Throws INTERNAL when the output
+ * is too short.
+ */
+export function scatterLikeInput(
+  output: BytesTensor,
+  shapes: readonly (readonly number[])[],
+  { storage }: ScatterOptions,
+): readonly BytesTensor[] {
+  let offset = 0;
+  return shapes.map((shape) => {
+    const end = skipElements(output, offset, elementCount(shape));
+    if (end > output.bytes.length) throw wrongSize(output);
+    const view = output.bytes.subarray(offset, end);
+    offset = end;
+    return { ...output, shape, bytes: storage === "copies" ? view.slice() : view };
+  });
+}
+
+/** The shape of an output that is split like an input: its open sizes are those that the input has at the same place. */
+export function shapeLikeInput(declared: readonly number[], source: readonly number[]): readonly number[] {
+  return declared.map((dim, axis) => (dim === -1 ? (source[axis] ?? 1) : dim));
+}
+
 /** The named outputs in the order of their names, nothing copied. Throws INTERNAL when one is missing. */
 export function selectOutputs(
   outputs: readonly BytesTensor[],
@@ -140,12 +178,13 @@ function byteBounds(output: BytesTensor, shares: readonly BatchShare[]): readonl
     bounds.push(offset);
   }
   if (offset !== output.bytes.length) {
-    throw new InferenceError(
-      "INTERNAL",
-      `output tensor shape does not match size of output for '${output.name}'`,
-    );
+    throw wrongSize(output);
   }
   return bounds;
+}
+
+function wrongSize({ name }: BytesTensor): InferenceError {
+  return new InferenceError("INTERNAL", `output tensor shape does not match size of output for '${name}'`);
 }
 
 function skipElements(output: BytesTensor, offset: number, count: number): number {

@@ -27,7 +27,7 @@ export interface Capabilities {
 
 /** What an instance really runs on. */
 export interface DeviceReport {
-  readonly executionProvider: "wasm" | "webgpu" | "other";
+  readonly executionProvider: "wasm" | "webgpu" | "webnn" | "other";
   /** Which build of the engine: `wasm`, `jspi`, `asyncify`. */
   readonly build: string;
   readonly adapter?: string;

@@ -60,6 +60,8 @@ export interface InstanceReport {
   readonly device?: DeviceReport;
   readonly note?: string;
   readonly executionCount: number;
+  /** Outputs in which NaN or an infinity was seen, large ones sampled; absent where there was none. */
+  readonly nonFiniteOutputs?: number;
   /** How many times its worker was replaced. */
   readonly replacements: number;
 }

@@ -1,9 +1,7 @@
-import { countBytesElements } from "./elements.ts";
 import { type InferMessage, InferMessageWriter, parameterMembers } from "./infer-message.ts";
 import { quoteJson } from "./json.ts";
 import type { InferenceResponse } from "./messages.ts";
-import { InferenceError } from "./status.ts";
-import { type Tensor, elementCount, tensorByteSize } from "./tensor.ts";
+import { checkOutputSize } from "./output-size.ts";
 import { type ResponseFormat, transferOf } from "./tensor-transfers.ts";
 
 /**
@@ -20,25 +18,10 @@ export function encodeInferResponse(response: InferenceResponse, format: Respons
   writer.text('"outputs":[');
   response.outputs.forEach((output, index) => {
     const transfer = transferOf(format, output.name);
-    if (transfer === "json") checkSize(output);
+    if (transfer === "json") checkOutputSize(output);
     if (index > 0) writer.text(",");
     writer.tensor(output, transfer);
   });
   writer.text("]}");
   return writer.finish();
-}
-
-function checkSize(output: Tensor): void {
-  if (output.kind === "device") return;
-  const expected = tensorByteSize(output.datatype, output.shape);
-  const fits =
-    expected === undefined
-      ? countBytesElements(output.bytes) === elementCount(output.shape)
-      : output.bytes.length === expected;
-  if (!fits) {
-    throw new InferenceError(
-      "INTERNAL",
-      `output tensor shape does not match size of output for '${output.name}'`,
-    );
-  }
 }

@@ -9,6 +9,8 @@ export interface ExchangeRequest {
   readonly headers: HeaderList;
   /** The whole body; empty when there is none. The handler may keep views on it. */
   readonly body: Uint8Array;
+  /** In how many pieces that were not empty the body came, where it was sent in chunks and the transport counts them. */
+  readonly chunkCount?: number;
   /** Fires when the requester has gone. */
   readonly signal: AbortSignal;
 }

@@ -65,7 +65,8 @@ export function parameterMembers(parameters: Iterable<readonly [string, Paramete
   return Array.from(parameters, ([name, value]) => `${quoteJson(name)}:${parameterText(value)}`).join(",");
 }
 
-function parameterText(value: ParameterValue): string {
+/** The JSON of one parameter. */
+export function parameterText(value: ParameterValue): string {
   if (typeof value === "string") return quoteJson(value);
   return typeof value === "number" ? formatDouble(value) : String(value);
 }

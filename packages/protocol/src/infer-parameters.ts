@@ -77,14 +77,16 @@ function readSequenceId(value: JsonNode, context: string): string | bigint {
   return text;
 }
 
-function reservedParameter(): InferenceError {
+/** The error for a name that clients may not give. */
+export function reservedParameter(): InferenceError {
   return new InferenceError(
     "INVALID_ARG",
     "parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.",
   );
 }
 
-function readCustomParameter(name: string, value: JsonNode): ParameterValue {
+/** Throws INVALID_ARG for anything but a string, a boolean or a number. */
+export function readCustomParameter(name: string, value: JsonNode): ParameterValue {
   const parameter = toParameter(value);
   if (parameter !== undefined) return parameter;
   throw new InferenceError(
@@ -109,7 +111,11 @@ export function readResponseParameters(node: JsonNode): Parameters {
 }
 
 /** Unlike an assignment this makes `__proto__` a parameter like any other. */
-function defineParameter(target: Record<string, ParameterValue>, name: string, value: ParameterValue): void {
+export function defineParameter(
+  target: Record<string, ParameterValue>,
+  name: string,
+  value: ParameterValue,
+): void {
   Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
 }
 

@@ -89,5 +89,5 @@ export function memberAsArray(
 
 /** The elements one by one, as exact as the document. */
 export function elementsOf(array: NumberArray | readonly JsonNode[]): readonly JsonNode[] {
-  return array instanceof NumberArray ? array.exact() : array;
+  return array instanceof NumberArray ? array.content.exact() : array;
 }

@@ -25,25 +25,24 @@ export class JsonFloat {
 
 export type NestedNumbers = readonly (number | NestedNumbers)[];
 
-/** A long array of nothing but numbers, nested or flat, read by the engine's own parser. */
-export class NumberArray {
+export interface NumberArrayContent {
   readonly values: NestedNumbers;
   /** Numbers at all depths together. */
   readonly count: number;
+  /** No array inside. */
+  readonly isFlat: boolean;
+  readonly hasNegative: boolean;
   /** `integers`: every literal was one, and below 2^53. `mixed`: at least one literal was floating-point. */
   readonly literals: "integers" | "mixed";
   /** Reads the array once more, node by node, for whoever must know which literal was of which kind. */
   readonly exact: () => readonly JsonNode[];
+}
 
-  constructor(
-    values: NestedNumbers,
-    count: number,
-    literals: "integers" | "mixed",
-    exact: () => readonly JsonNode[],
-  ) {
-    this.values = values;
-    this.count = count;
-    this.literals = literals;
-    this.exact = exact;
+/** A long array of nothing but numbers, nested or flat, read by the engine's own parser. */
+export class NumberArray {
+  readonly content: NumberArrayContent;
+
+  constructor(content: NumberArrayContent) {
+    this.content = content;
   }
 }

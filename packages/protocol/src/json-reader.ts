@@ -72,6 +72,14 @@ interface ReaderOptions {
   readonly byteOffset?: number;
 }
 
+/** For objects in which a name stands more than once: all names in their order. */
+const ALL_NAMES = new WeakMap<ReadonlyMap<string, JsonNode>, readonly string[]>();
+
+/** The names of an object's members in the order of the text, repeated ones as often as they stand there. */
+export function memberNames(members: ReadonlyMap<string, JsonNode>): readonly string[] {
+  return ALL_NAMES.get(members) ?? [...members.keys()];
+}
+
 class JsonReader {
   readonly #text: string;
   readonly #byteOffset: number;
@@ -160,6 +168,7 @@ class JsonReader {
   #readObject(): ReadonlyMap<string, JsonNode> {
     this.#enter();
     const members = new Map<string, JsonNode>();
+    let repeated: string[] | undefined;
     this.#skipWhitespace();
     if (!this.#consume(RIGHT_BRACE)) {
       for (;;) {
@@ -169,7 +178,9 @@ class JsonReader {
         if (!this.#consume(COLON)) throw this.#error("Missing a colon after a name of object member.");
         this.#skipWhitespace();
         const value = this.#readValue();
-        if (!members.has(name)) members.set(name, value);
+        if (members.has(name)) repeated ??= [...members.keys()];
+        else members.set(name, value);
+        repeated?.push(name);
         this.#skipWhitespace();
         if (this.#consume(RIGHT_BRACE)) break;
         if (!this.#consume(COMMA)) throw this.#error("Missing a comma or } after an object member.");
@@ -177,6 +188,7 @@ class JsonReader {
       }
     }
     this.#depth--;
+    if (repeated !== undefined) ALL_NAMES.set(members, repeated);
     return members;
   }
 

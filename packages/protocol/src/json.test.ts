@@ -147,7 +147,7 @@ describe("long arrays of numbers", () => {
     const node = readJson(`{"data":${long(element)},"x":[1]}`);
     const data = node instanceof Map ? (node.get("data") as unknown) : undefined;
     expect(data).toBeInstanceOf(NumberArray);
-    expect((data as NumberArray).literals).toBe(literals);
+    expect((data as NumberArray).content.literals).toBe(literals);
   });
 
   it.each(["NaN", "9007199254740993", "true", "null", "[1,NaN]"])("%s does not", (element) => {

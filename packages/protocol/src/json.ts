@@ -13,7 +13,7 @@ export function parseJson(input: Uint8Array | string): JsonValue {
 function toValue(node: JsonNode): JsonValue {
   if (node === null || typeof node !== "object") return node;
   if (node instanceof JsonFloat) return node.value;
-  if (node instanceof NumberArray) return node.values;
+  if (node instanceof NumberArray) return node.content.values;
   if (node instanceof Map) return toObject(node);
   // `Array.isArray` cannot tell a readonly array from the other members of the union.
   return (node as readonly JsonNode[]).map(toValue);

@@ -134,4 +134,6 @@ export interface IndexedInstance {
   readonly build: string;
   readonly adapter?: string;
   readonly threads: number;
+  /** Outputs in which NaN or an infinity was seen, where there was one. */
+  readonly non_finite_outputs?: number;
 }

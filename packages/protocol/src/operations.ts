@@ -7,6 +7,14 @@ import type {
   RepositoryIndexEntry,
   ServerMetadata,
 } from "./messages.ts";
+import type { LogSettings, LogSettingsUpdate, TraceSettings, TraceSettingsUpdate } from "./settings.ts";
+import type {
+  CudaSharedMemoryRegion,
+  CudaSharedMemoryRegistration,
+  SharedMemoryReference,
+  SystemSharedMemoryRegion,
+  SystemSharedMemoryRegistration,
+} from "./shared-memory.ts";
 
 /** A model and, when not empty, one version of it. */
 export interface ModelReference {
@@ -40,6 +48,19 @@ export interface OperationTypes {
   repositoryIndex: { input: { readonly ready: boolean }; output: readonly RepositoryIndexEntry[] };
   repositoryModelLoad: { input: RepositoryModelLoad; output: Record<never, never> };
   repositoryModelUnload: { input: RepositoryModelUnload; output: Record<never, never> };
+  /** Reads the settings, after `update` where there is one. No name: the global ones. */
+  traceSetting: {
+    input: { readonly modelName: string; readonly update?: TraceSettingsUpdate };
+    output: TraceSettings;
+  };
+  /** Reads the settings, after `update` where there is one. */
+  logSettings: { input: { readonly update?: LogSettingsUpdate }; output: LogSettings };
+  systemSharedMemoryStatus: { input: SharedMemoryReference; output: readonly SystemSharedMemoryRegion[] };
+  systemSharedMemoryRegister: { input: SystemSharedMemoryRegistration; output: Record<never, never> };
+  systemSharedMemoryUnregister: { input: SharedMemoryReference; output: Record<never, never> };
+  cudaSharedMemoryStatus: { input: SharedMemoryReference; output: readonly CudaSharedMemoryRegion[] };
+  cudaSharedMemoryRegister: { input: CudaSharedMemoryRegistration; output: Record<never, never> };
+  cudaSharedMemoryUnregister: { input: SharedMemoryReference; output: Record<never, never> };
 }
 
 export type OperationName = keyof OperationTypes;
@@ -47,16 +68,18 @@ export type OperationInput<Name extends OperationName> = OperationTypes[Name]["i
 export type OperationOutput<Name extends OperationName> = OperationTypes[Name]["output"];
 
 /** Triton's categories of `--http-restricted-api`. */
-export type RestrictedCategory =
-  | "health"
-  | "metadata"
-  | "inference"
-  | "shared-memory"
-  | "model-config"
-  | "model-repository"
-  | "statistics"
-  | "trace"
-  | "logging";
+export const RESTRICTED_CATEGORIES = [
+  "health",
+  "metadata",
+  "inference",
+  "shared-memory",
+  "model-config",
+  "model-repository",
+  "statistics",
+  "trace",
+  "logging",
+] as const;
+export type RestrictedCategory = (typeof RESTRICTED_CATEGORIES)[number];
 
 /**
  * What a second delivery of the same request may do:
@@ -65,12 +88,19 @@ export type RestrictedCategory =
  */
 export type ReplayClass = "pure" | "control";
 
-export interface Operation {
-  readonly method: "GET" | "POST";
-  /** Raw-path templates; `{model}`, `{version}` and `{repository}` stand for one path segment. */
+/** How HTTP reaches something. */
+export interface Endpoint {
+  readonly methods: readonly HttpMethod[];
+  /** Raw-path templates; `{model}`, `{version}`, `{repository}` and `{region}` stand for one path segment. */
   readonly paths: readonly string[];
   readonly category: RestrictedCategory;
+  /** Of a POST; a GET changes nothing anywhere. */
   readonly replay: ReplayClass;
+}
+
+export type HttpMethod = "GET" | "POST";
+
+export interface Operation extends Endpoint {
   /** Method of `inference.GRPCInferenceService`. */
   readonly grpc: string;
 }
@@ -78,81 +108,155 @@ export interface Operation {
 /** The one table of operations: routes, port methods and client methods follow from it. */
 export const OPERATIONS: { readonly [Name in OperationName]: Operation } = {
   serverLive: {
-    method: "GET",
+    methods: ["GET"],
     paths: ["/v2/health/live"],
     category: "health",
     replay: "pure",
     grpc: "ServerLive",
   },
   serverReady: {
-    method: "GET",
+    methods: ["GET"],
     paths: ["/v2/health/ready"],
     category: "health",
     replay: "pure",
     grpc: "ServerReady",
   },
   serverMetadata: {
-    method: "GET",
+    methods: ["GET"],
     paths: ["/v2"],
     category: "metadata",
     replay: "pure",
     grpc: "ServerMetadata",
   },
   modelReady: {
-    method: "GET",
+    methods: ["GET"],
     paths: ["/v2/models/{model}/ready", "/v2/models/{model}/versions/{version}/ready"],
     category: "health",
     replay: "pure",
     grpc: "ModelReady",
   },
   modelMetadata: {
-    method: "GET",
+    methods: ["GET"],
     paths: ["/v2/models/{model}", "/v2/models/{model}/versions/{version}"],
     category: "metadata",
     replay: "pure",
     grpc: "ModelMetadata",
   },
   modelConfig: {
-    method: "GET",
+    methods: ["GET"],
     paths: ["/v2/models/{model}/config", "/v2/models/{model}/versions/{version}/config"],
     category: "model-config",
     replay: "pure",
     grpc: "ModelConfig",
   },
   modelStatistics: {
-    method: "GET",
+    methods: ["GET"],
     paths: ["/v2/models/stats", "/v2/models/{model}/stats", "/v2/models/{model}/versions/{version}/stats"],
     category: "statistics",
     replay: "pure",
     grpc: "ModelStatistics",
   },
   modelInfer: {
-    method: "POST",
+    methods: ["POST"],
     paths: ["/v2/models/{model}/infer", "/v2/models/{model}/versions/{version}/infer"],
     category: "inference",
     replay: "pure",
     grpc: "ModelInfer",
   },
   repositoryIndex: {
-    method: "POST",
+    methods: ["POST"],
     paths: ["/v2/repository/index", "/v2/repository/{repository}/index"],
     category: "model-repository",
     replay: "pure",
     grpc: "RepositoryIndex",
   },
   repositoryModelLoad: {
-    method: "POST",
+    methods: ["POST"],
     paths: ["/v2/repository/models/{model}/load", "/v2/repository/{repository}/models/{model}/load"],
     category: "model-repository",
     replay: "control",
     grpc: "RepositoryModelLoad",
   },
   repositoryModelUnload: {
-    method: "POST",
+    methods: ["POST"],
     paths: ["/v2/repository/models/{model}/unload", "/v2/repository/{repository}/models/{model}/unload"],
     category: "model-repository",
     replay: "control",
     grpc: "RepositoryModelUnload",
+  },
+  traceSetting: {
+    methods: ["GET", "POST"],
+    paths: ["/v2/trace/setting", "/v2/models/{model}/trace/setting"],
+    category: "trace",
+    replay: "control",
+    grpc: "TraceSetting",
+  },
+  logSettings: {
+    methods: ["GET", "POST"],
+    paths: ["/v2/logging"],
+    category: "logging",
+    replay: "control",
+    grpc: "LogSettings",
+  },
+  systemSharedMemoryStatus: {
+    methods: ["GET"],
+    paths: ["/v2/systemsharedmemory/status", "/v2/systemsharedmemory/region/{region}/status"],
+    category: "shared-memory",
+    replay: "pure",
+    grpc: "SystemSharedMemoryStatus",
+  },
+  systemSharedMemoryRegister: {
+    methods: ["POST"],
+    paths: ["/v2/systemsharedmemory/register", "/v2/systemsharedmemory/region/{region}/register"],
+    category: "shared-memory",
+    replay: "control",
+    grpc: "SystemSharedMemoryRegister",
+  },
+  systemSharedMemoryUnregister: {
+    methods: ["POST"],
+    paths: ["/v2/systemsharedmemory/unregister", "/v2/systemsharedmemory/region/{region}/unregister"],
+    category: "shared-memory",
+    replay: "control",
+    grpc: "SystemSharedMemoryUnregister",
+  },
+  cudaSharedMemoryStatus: {
+    methods: ["GET"],
+    paths: ["/v2/cudasharedmemory/status", "/v2/cudasharedmemory/region/{region}/status"],
+    category: "shared-memory",
+    replay: "pure",
+    grpc: "CudaSharedMemoryStatus",
+  },
+  cudaSharedMemoryRegister: {
+    methods: ["POST"],
+    paths: ["/v2/cudasharedmemory/register", "/v2/cudasharedmemory/region/{region}/register"],
+    category: "shared-memory",
+    replay: "control",
+    grpc: "CudaSharedMemoryRegister",
+  },
+  cudaSharedMemoryUnregister: {
+    methods: ["POST"],
+    paths: ["/v2/cudasharedmemory/unregister", "/v2/cudasharedmemory/region/{region}/unregister"],
+    category: "shared-memory",
+    replay: "control",
+    grpc: "CudaSharedMemoryUnregister",
+  },
+};
+
+/** Endpoints that only HTTP has: other words for `modelInfer`. */
+export type HttpOnlyName = "generate" | "generateStream";
+
+export const HTTP_ONLY: { readonly [Name in HttpOnlyName]: Endpoint } = {
+  generate: {
+    methods: ["POST"],
+    paths: ["/v2/models/{model}/generate", "/v2/models/{model}/versions/{version}/generate"],
+    category: "inference",
+    replay: "pure",
+  },
+  generateStream: {
+    methods: ["POST"],
+    paths: ["/v2/models/{model}/generate_stream", "/v2/models/{model}/versions/{version}/generate_stream"],
+    category: "inference",
+    replay: "pure",
   },
 };
 
@@ -160,6 +264,11 @@ export const OPERATIONS: { readonly [Name in OperationName]: Operation } = {
 export interface OperationContext {
   /** Fires when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
+  /**
+   * Called once an inference has been taken on by its scheduler: what fails later is the model's answer and no refusal.
+   * Only inside the server; no port carries it.
+   */
+  readonly onAccepted?: () => void;
 }
 
 /** One method per operation: implemented by the server's facade and by everything that forwards to it. */

@@ -9,7 +9,7 @@ import {
   elementsOf,
   isArrayNode,
 } from "./json-access.ts";
-import { type JsonNode, type NestedNumbers, NumberArray } from "./json-node.ts";
+import { type JsonNode, type NestedNumbers, NumberArray, type NumberArrayContent } from "./json-node.ts";
 import { InferenceError, unreachable } from "./status.ts";
 
 export interface JsonDataShape {
@@ -72,43 +72,50 @@ function readNumbersAtOnce(
   datatype: Exclude<FixedDatatype, "FP16" | "BF16">,
   elementCount: number,
 ): Uint8Array | undefined {
-  if (!(data instanceof NumberArray) || data.count !== elementCount) return undefined;
+  if (!(data instanceof NumberArray) || data.content.count !== elementCount) return undefined;
+  const { literals, hasNegative } = data.content;
   switch (datatype) {
     case "BOOL":
       return undefined;
     case "FP32":
     case "FP64": {
       const elements = newElements(datatype, elementCount);
-      copyNumbers(data.values, elements, 0);
+      copyAll(data.content, elements);
       return bytesOf(elements);
     }
     case "INT8":
     case "INT16":
     case "INT32":
     case "INT64":
-      if (data.literals !== "integers") return undefined;
+      if (literals !== "integers") return undefined;
       break;
     case "UINT8":
     case "UINT16":
     case "UINT32":
     case "UINT64":
-      if (data.literals !== "integers" || hasNegative(data.values)) return undefined;
+      if (literals !== "integers" || hasNegative) return undefined;
       break;
     default:
       return unreachable(datatype);
   }
   if (datatype === "INT64" || datatype === "UINT64") {
     const halves = newElements("INT32", 2 * elementCount);
-    copyWideIntegers(data.values, halves, 0);
+    copyWideIntegers(data.content.values, halves, 0);
     return bytesOf(halves);
   }
   const elements = newElements(datatype, elementCount);
-  copyNumbers(data.values, elements, 0);
+  copyAll(data.content, elements);
   return bytesOf(elements);
 }
 
 type NumberElements =
   Int8Array | Int16Array | Int32Array | Uint8Array | Uint16Array | Uint32Array | Float32Array | Float64Array;
+
+function copyAll({ values, isFlat }: NumberArrayContent, target: NumberElements): void {
+  // A flat array holds numbers only. (Integers that do not fit are cut in the same way as one by one.)
+  if (isFlat) target.set(values as readonly number[]);
+  else copyNumbers(values, target, 0);
+}
 
 /** Row-major; returns the offset after the last element. */
 function copyNumbers(values: NestedNumbers, target: NumberElements, offset: number): number {
@@ -132,10 +139,6 @@ function copyWideIntegers(values: NestedNumbers, target: Int32Array, offset: num
     }
   }
   return offset;
-}
-
-function hasNegative(values: NestedNumbers): boolean {
-  return values.some((value) => (typeof value === "number" ? value < 0 : hasNegative(value)));
 }
 
 function readOneByOne(data: NumberArray | readonly JsonNode[], tensor: JsonDataShape): Uint8Array {

@@ -1,3 +1,5 @@
+import type { RestrictedApi } from "./restricted-api.ts";
+
 /** Options of the server, named after tritonserver's flags. */
 export interface ServerOptions {
   /** Name in the server metadata. */
@@ -11,10 +13,26 @@ export interface ServerOptions {
   readonly strictReadiness: boolean;
   readonly exitOnError: boolean;
   readonly disableAutoCompleteConfig: boolean;
+  /** Of `configs/<name>.pbtxt`, which models that have it take instead of `config.pbtxt`; `""`: none. */
+  readonly modelConfigName: string;
+  /** Models that are loaded at a time at start and after a poll. */
+  readonly modelLoadThreadCount: number;
+  /** How often the load of a version that failed is tried again. */
+  readonly modelLoadRetryCount: number;
+  /** How long a server that ends waits for what it accepted. */
+  readonly exitTimeoutSecs: number;
   readonly logVerbose: number;
+  readonly logInfo: boolean;
+  readonly logWarning: boolean;
+  readonly logError: boolean;
+  readonly logFormat: "default" | "ISO8601";
   /** Default batch size of auto-completed models (Triton's `--backend-config=default-max-batch-size`). */
   readonly defaultMaxBatchSize: number;
   readonly httpMaxInputSize: number;
+  /** At most one for each category. */
+  readonly httpRestrictedApis: readonly RestrictedApi[];
+  /** Regular expression for names of request headers that become parameters of the request; `""`: none. */
+  readonly httpHeaderForwardPattern: string;
   /** Beyond Triton: what a browser adds. */
   readonly gpuFallback: "cpu" | "error";
   /** Whether a software WebGPU adapter counts as a GPU. */
@@ -23,6 +41,8 @@ export interface ServerOptions {
   readonly foldGpus: boolean;
   /** Threads of one WASM instance; 0: as the platform allows. */
   readonly threads: number;
+  /** Which instances on a GPU are compared with the CPU at load: those not asked for there, all, or none. */
+  readonly verify: "auto" | "always" | "off";
   readonly limits: WatchdogLimits;
 }
 

@@ -13,11 +13,12 @@ const CHUNK = 4096;
  */
 export function writeJsonData(writer: ByteWriter, tensor: BytesTensor): void {
   writer.text("[");
-  writeElements(writer, tensor);
+  writeJsonElements(writer, tensor);
   writer.text("]");
 }
 
-function writeElements(writer: ByteWriter, tensor: BytesTensor): void {
+/** The same without the brackets around it. */
+export function writeJsonElements(writer: ByteWriter, tensor: BytesTensor): void {
   const { datatype, bytes } = tensor;
   switch (datatype) {
     case "FP32":
@@ -33,8 +34,16 @@ function writeElements(writer: ByteWriter, tensor: BytesTensor): void {
       writeIntegers(writer, typedElements(datatype, bytes));
       return;
     case "INT64":
+      writeWideIntegers(writer, {
+        halves: typedElements("INT32", bytes),
+        exact: typedElements(datatype, bytes),
+      });
+      return;
     case "UINT64":
-      writer.text(typedElements(datatype, bytes).join(","));
+      writeWideIntegers(writer, {
+        halves: typedElements("UINT32", bytes),
+        exact: typedElements(datatype, bytes),
+      });
       return;
     case "BOOL":
       writer.text(Array.from(bytes, (byte) => (byte === 0 ? "false" : "true")).join(","));
@@ -81,7 +90,36 @@ function writeIntegers(writer: ByteWriter, elements: IntegerArray): void {
   }
 }
 
-/** Writes an integer of at most 32 bits, signed or not; returns the offset after it. */
+interface WideIntegers {
+  /** Low and high half of each element in turn, signed where the element is. */
+  readonly halves: Int32Array | Uint32Array;
+  readonly exact: BigInt64Array | BigUint64Array;
+}
+
+/** Sign and twenty digits. */
+const MAX_WIDE_LENGTH = 21;
+/** Up to here `putInteger` divides exactly. */
+const MAX_FAST_INTEGER = 1e12;
+
+function writeWideIntegers(writer: ByteWriter, { halves, exact }: WideIntegers): void {
+  for (let start = 0; start < exact.length; start += CHUNK) {
+    const end = Math.min(exact.length, start + CHUNK);
+    const target = writer.reserve(CHUNK * (MAX_WIDE_LENGTH + 1));
+    let length = 0;
+    for (let index = start; index < end; index++) {
+      if (index > 0) target[length++] = COMMA;
+      const value = (halves[2 * index + 1] ?? 0) * 2 ** 32 + ((halves[2 * index] ?? 0) >>> 0);
+      if (value < MAX_FAST_INTEGER && value > -MAX_FAST_INTEGER) {
+        length = putInteger(target, length, value);
+      } else {
+        length += UTF8.encodeInto(String(exact[index]), target.subarray(length)).written;
+      }
+    }
+    writer.advance(length);
+  }
+}
+
+/** Writes an integer of less than `MAX_FAST_INTEGER`, signed or not; returns the offset after it. */
 function putInteger(target: Uint8Array, offset: number, value: number): number {
   if (value < 0) target[offset++] = MINUS;
   let rest = value < 0 ? -value : value;

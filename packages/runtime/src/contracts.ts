@@ -92,7 +92,11 @@ export interface InstanceContract extends EmptyContract {
     readonly create: { readonly input: InstanceCreate; readonly output: { readonly device: DeviceReport } };
     readonly execute: {
       readonly input: { readonly instanceId: string; readonly requests: readonly InstanceRequest[] };
-      readonly output: { readonly outcomes: readonly InstanceOutcome[]; readonly times: ExecutionTimes };
+      readonly output: {
+        readonly outcomes: readonly InstanceOutcome[];
+        readonly times: ExecutionTimes;
+        readonly nonFiniteOutputs: number;
+      };
     };
     readonly release: {
       readonly input: { readonly instanceId: string };

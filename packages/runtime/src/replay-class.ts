@@ -1,20 +1,21 @@
 import type { ReplayClass } from "@naiad/protocol";
-import { OPERATIONS } from "@naiad/protocol";
+import { HTTP_ONLY, OPERATIONS } from "@naiad/protocol";
 
 /**
- * What a second delivery of an HTTP exchange may do, from its request line alone. Routes outside the table of operations
- * count as pure where they only read or infer; anything else is taken to change something.
+ * What a second delivery of an HTTP exchange may do, from its request line alone. What stands in no table is taken to
+ * change something.
  */
 export function replayClassOf(method: string, rawTarget: string): ReplayClass {
   if (method === "GET" || method === "HEAD") return "pure";
   const [path = ""] = rawTarget.split("?", 1);
   const segments = path.split("/");
-  for (const operation of Object.values(OPERATIONS)) {
-    if (operation.method !== method) continue;
-    if (operation.paths.some((template) => matches(template.split("/"), segments))) return operation.replay;
-  }
-  const last = segments.at(-1);
-  return last === "generate" || last === "generate_stream" ? "pure" : "control";
+  const endpoints = [...Object.values(OPERATIONS), ...Object.values(HTTP_ONLY)];
+  const found = endpoints.find(
+    ({ methods, paths }) =>
+      methods.some((allowed) => allowed === method) &&
+      paths.some((template) => matches(template.split("/"), segments)),
+  );
+  return found?.replay ?? "control";
 }
 
 function matches(template: readonly string[], segments: readonly string[]): boolean {

@@ -1,9 +1,11 @@
 import type {
+  LogSettings,
   ModelMetadata,
   ModelStatistics,
   OperationHandlers,
   OperationName,
   StatisticDuration,
+  TraceSettings,
 } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 
@@ -38,6 +40,23 @@ export const ECHO_STATISTICS: ModelStatistics = {
       memory_usage: [],
     },
   ],
+};
+
+export const ECHO_TRACE_SETTINGS: TraceSettings = {
+  trace_level: ["OFF"],
+  trace_rate: "1000",
+  trace_count: "-1",
+  log_frequency: "0",
+  trace_file: "",
+  trace_mode: "triton",
+};
+export const ECHO_LOG_SETTINGS: LogSettings = {
+  log_file: "",
+  log_info: true,
+  log_warning: true,
+  log_error: true,
+  log_verbose_level: 0,
+  log_format: "default",
 };
 
 /** A server with one model that answers with its own inputs. */
@@ -94,6 +113,39 @@ export class EchoServer implements OperationHandlers {
   };
   repositoryModelUnload: OperationHandlers["repositoryModelUnload"] = async (input) => {
     await this.#see("repositoryModelUnload", input);
+    return {};
+  };
+
+  traceSetting: OperationHandlers["traceSetting"] = async (input) => {
+    await this.#see("traceSetting", input);
+    return { ...ECHO_TRACE_SETTINGS, trace_rate: input.update?.trace_rate ?? ECHO_TRACE_SETTINGS.trace_rate };
+  };
+  logSettings: OperationHandlers["logSettings"] = async (input) => {
+    await this.#see("logSettings", input);
+    return { ...ECHO_LOG_SETTINGS, log_info: input.update?.log_info ?? ECHO_LOG_SETTINGS.log_info };
+  };
+  systemSharedMemoryStatus: OperationHandlers["systemSharedMemoryStatus"] = async (input) => {
+    await this.#see("systemSharedMemoryStatus", input);
+    return [{ name: "region", key: "/key", offset: 0, byte_size: 64 }];
+  };
+  systemSharedMemoryRegister: OperationHandlers["systemSharedMemoryRegister"] = async (input) => {
+    await this.#see("systemSharedMemoryRegister", input);
+    return {};
+  };
+  systemSharedMemoryUnregister: OperationHandlers["systemSharedMemoryUnregister"] = async (input) => {
+    await this.#see("systemSharedMemoryUnregister", input);
+    return {};
+  };
+  cudaSharedMemoryStatus: OperationHandlers["cudaSharedMemoryStatus"] = async (input) => {
+    await this.#see("cudaSharedMemoryStatus", input);
+    return [{ name: "region", device_id: 0, byte_size: 64 }];
+  };
+  cudaSharedMemoryRegister: OperationHandlers["cudaSharedMemoryRegister"] = async (input) => {
+    await this.#see("cudaSharedMemoryRegister", input);
+    return {};
+  };
+  cudaSharedMemoryUnregister: OperationHandlers["cudaSharedMemoryUnregister"] = async (input) => {
+    await this.#see("cudaSharedMemoryUnregister", input);
     return {};
   };
 

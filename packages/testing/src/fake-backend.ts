@@ -19,6 +19,7 @@ export type FakeAnswer =
       readonly latencyNs?: number;
       readonly outcomes?: readonly InstanceOutcome[];
       readonly times?: ExecutionTimes;
+      readonly nonFiniteOutputs?: number;
     }
   /** Every request gets this error. */
   | { readonly kind: "fail"; readonly latencyNs?: number; readonly error: WireError }
@@ -190,6 +191,7 @@ class FakeInstance implements ModelInstance {
           kind: "completed",
           outcomes: answer.outcomes ?? requests.map(echo),
           times: answer.times ?? { computeInputNs: 0, computeInferNs: latencyNs, computeOutputNs: 0 },
+          ...(answer.nonFiniteOutputs !== undefined && { nonFiniteOutputs: answer.nonFiniteOutputs }),
         };
       case "fail": {
         const { error } = answer;

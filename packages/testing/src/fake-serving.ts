@@ -54,6 +54,7 @@ export function fakeServing(version: number, options: FakeServingOptions = {}): 
         replacements: 0,
       },
     ],
+    prepareUpdate: () => Promise.reject(new InferenceError("UNSUPPORTED", "a fake has no instances")),
     retire: () => {
       retired = true;
       return drained;

@@ -13,3 +13,4 @@ export * from "./scheduler-fixture.ts";
 export * from "./server-bench.ts";
 export * from "./echo-server.ts";
 export * from "./serve-echo.ts";
+export * from "./fake-handlers.ts";

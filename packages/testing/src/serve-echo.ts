@@ -34,6 +34,14 @@ export function serveEchoPort(server: EchoServer, port: Endpoint): Channel<Empty
       repositoryIndex: answer(server.repositoryIndex),
       repositoryModelLoad: answer(server.repositoryModelLoad),
       repositoryModelUnload: answer(server.repositoryModelUnload),
+      traceSetting: answer(server.traceSetting),
+      logSettings: answer(server.logSettings),
+      systemSharedMemoryStatus: answer(server.systemSharedMemoryStatus),
+      systemSharedMemoryRegister: answer(server.systemSharedMemoryRegister),
+      systemSharedMemoryUnregister: answer(server.systemSharedMemoryUnregister),
+      cudaSharedMemoryStatus: answer(server.cudaSharedMemoryStatus),
+      cudaSharedMemoryRegister: answer(server.cudaSharedMemoryRegister),
+      cudaSharedMemoryUnregister: answer(server.cudaSharedMemoryUnregister),
       hostInfo: unused,
       instances: unused,
     },
@@ -58,27 +66,32 @@ export async function answerEchoHttp(server: EchoServer, path: string, request: 
 interface Route {
   readonly operation: OperationName;
   readonly model: ModelReference;
+  readonly regionName: string;
 }
 
 function routeOf(path: string, method: string): Route | undefined {
   // The templates without a name first: `/v2/models/stats` is not a model called stats.
   const templates = (Object.keys(OPERATIONS) as OperationName[])
-    .filter((operation) => OPERATIONS[operation].method === method)
+    .filter((operation) => OPERATIONS[operation].methods.some((allowed) => allowed === method))
     .flatMap((operation) => OPERATIONS[operation].paths.map((template) => ({ operation, template })))
     .sort((a, b) => Number(a.template.includes("{")) - Number(b.template.includes("{")));
   for (const { operation, template } of templates) {
     const pattern = template.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)");
     const match = new RegExp(`^${pattern}$`).exec(path);
     if (match === null) continue;
-    const { model = "", version = "" } = match.groups ?? {};
-    return { operation, model: { modelName: decodeURIComponent(model), modelVersion: version } };
+    const { model = "", version = "", region = "" } = match.groups ?? {};
+    return {
+      operation,
+      model: { modelName: decodeURIComponent(model), modelVersion: version },
+      regionName: decodeURIComponent(region),
+    };
   }
   return undefined;
 }
 
 async function answerRoute(
   server: EchoServer,
-  { operation, model }: Route,
+  { operation, model, regionName }: Route,
   request: Request,
 ): Promise<Response> {
   const body = new Uint8Array(await request.arrayBuffer());
@@ -124,6 +137,48 @@ async function answerRoute(
     case "repositoryModelUnload": {
       const unloadDependents = parametersOf(body)["unload_dependents"] === true;
       await server.repositoryModelUnload({ modelName, unloadDependents }, context);
+      return new Response(null);
+    }
+    case "traceSetting": {
+      const update = request.method === "POST" ? { update: objectOf(parseJson(body)) } : {};
+      return jsonResponse(await server.traceSetting({ modelName, ...update }, context));
+    }
+    case "logSettings": {
+      const update = request.method === "POST" ? { update: objectOf(parseJson(body)) } : {};
+      return jsonResponse(await server.logSettings(update, context));
+    }
+    case "systemSharedMemoryStatus":
+    case "cudaSharedMemoryStatus":
+      return jsonResponse(await server[operation]({ regionName }, context));
+    case "systemSharedMemoryUnregister":
+    case "cudaSharedMemoryUnregister":
+      await server[operation]({ regionName }, context);
+      return new Response(null);
+    case "systemSharedMemoryRegister": {
+      const { key, offset, byte_size } = objectOf(parseJson(body));
+      await server.systemSharedMemoryRegister(
+        {
+          regionName,
+          key: typeof key === "string" ? key : "",
+          offset: Number(offset),
+          byteSize: Number(byte_size),
+        },
+        context,
+      );
+      return new Response(null);
+    }
+    case "cudaSharedMemoryRegister": {
+      const { raw_handle, device_id, byte_size } = objectOf(parseJson(body));
+      const handle = decodeFiles({ "file:raw_handle": objectOf(raw_handle)["b64"] ?? "" });
+      await server.cudaSharedMemoryRegister(
+        {
+          regionName,
+          deviceId: Number(device_id),
+          byteSize: Number(byte_size),
+          rawHandle: handle["raw_handle"] ?? new Uint8Array(0),
+        },
+        context,
+      );
       return new Response(null);
     }
   }

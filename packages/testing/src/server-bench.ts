@@ -1,4 +1,11 @@
-import type { Backend, Capabilities, FileStore, InferenceServer, ModelInstance } from "@naiad/core";
+import type {
+  Backend,
+  Capabilities,
+  FileStore,
+  InferenceServer,
+  LoadOrigin,
+  ModelInstance,
+} from "@naiad/core";
 import { createInferenceServer, createMemoryFileStore } from "@naiad/core";
 import type { InferenceRequest, InferenceResponse, ServerEvent, ServerOptions } from "@naiad/protocol";
 import type { CollectingLogger } from "./collecting-logger.ts";
@@ -20,13 +27,24 @@ export const SERVER_OPTIONS: ServerOptions = {
   strictReadiness: true,
   exitOnError: true,
   disableAutoCompleteConfig: false,
+  modelConfigName: "",
+  modelLoadThreadCount: 4,
+  modelLoadRetryCount: 0,
+  exitTimeoutSecs: 30,
   logVerbose: 0,
+  logInfo: true,
+  logWarning: true,
+  logError: true,
+  logFormat: "default",
   defaultMaxBatchSize: 4,
   httpMaxInputSize: 64 * 1024 * 1024,
+  httpRestrictedApis: [],
+  httpHeaderForwardPattern: "",
   gpuFallback: "cpu",
   allowSoftwareGpu: false,
   foldGpus: false,
   threads: 0,
+  verify: "auto",
   limits: { createMs: 60_000, firstRunMs: 60_000, runMs: 60_000 },
 };
 
@@ -63,6 +81,9 @@ export interface ServerBenchOptions {
   /** Of the fake backend. */
   readonly prepare?: Backend["prepare"];
   readonly moreRepositories?: readonly MemoryRepository[];
+  /** Of another bench, whose server this one follows. */
+  readonly store?: FileStore;
+  readonly inherited?: readonly LoadOrigin[];
 }
 
 /** A whole server on a clock that stands still, with a repository in memory and a backend that plays a script. */
@@ -102,7 +123,7 @@ const FOR_EVER: AbortSignal = new AbortController().signal;
 export function createServerBench(bench: ServerBenchOptions = {}): ServerBench {
   const clock = createFakeClock();
   const repository = createMemoryRepository(bench.models ?? {});
-  const store = createMemoryFileStore();
+  const store = bench.store ?? createMemoryFileStore();
   const logger = createCollectingLogger();
   const backend = createFakeBackend({ ...bench.backend, clock });
   const live = new Set<ModelInstance>();
@@ -117,6 +138,7 @@ export function createServerBench(bench: ServerBenchOptions = {}): ServerBench {
     clock,
     logger,
     version: "0.0.0-test",
+    ...(bench.inherited === undefined ? {} : { inherited: bench.inherited }),
   });
   server.subscribe((event) => {
     if (event.kind !== "log") events.push(event);

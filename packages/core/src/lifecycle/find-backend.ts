@@ -22,6 +22,17 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
   ],
   ["dali", "DALI pipelines need CUDA; do the preprocessing in the page or in an ONNX model"],
   ["tensorrtllm", "TensorRT engines are made for one kind of NVIDIA GPU and cannot run in a browser"],
+  ["torch_aoti", "AOTInductor needs PyTorch, which no browser has; export the model with torch.onnx.export"],
+  [
+    "python",
+    "Python models are not served yet; move the computation into an ONNX model or into the page that asks",
+  ],
+  [
+    "fil",
+    "the forest inference library needs CUDA; convert the trees to ONNX with onnxmltools or Hummingbird",
+  ],
+  ["armnn_tflite", "TensorFlow Lite models cannot run in a browser as they are; convert them with tf2onnx"],
+  ["paddle", "PaddlePaddle models cannot run in a browser as they are; convert them with paddle2onnx"],
   ["vllm", "vLLM needs a native GPU runtime and cannot run in a browser"],
 ]);
 

@@ -59,7 +59,7 @@ export async function loadVersion(
   const modelName = source.material.model.name;
   const backend = findBackend(source.config, context.backends);
   refuseScheduling(source.config);
-  const groups = gpuContext(capabilities, options, source.config.backend);
+  const groups = gpuContext(capabilities, options, backend.preferredDevice);
   const placed = normalizeInstanceGroups(source.config, groups);
   const planned = placeOrThrow(placed, source, context);
   const files = await fetchWithinLimits(planned, source, context, signal);
@@ -96,7 +96,8 @@ function refuseScheduling({ name, schedulingChoice }: ModelConfig): void {
   );
 }
 
-function placeOrThrow(
+/** INVALID_ARG where this machine cannot have such instances. */
+export function placeOrThrow(
   config: ModelConfig,
   { written, version }: VersionSource,
   { capabilities, options, logger, busyThreads, nextOwner }: LoadVersionContext,
@@ -140,7 +141,7 @@ async function fetchWithinLimits(
 }
 
 /** Known only when the backend has completed inputs and outputs. */
-function keepOffUnfitGpu(
+export function keepOffUnfitGpu(
   instance: PlannedInstance,
   config: ModelConfig,
   { capabilities, logger }: LoadVersionContext,

@@ -84,6 +84,42 @@ describe("configuration", () => {
     expect(echoedValue(await bench.infer("json", 3))).toBe(3);
   });
 
+  it.each([
+    ["alt", 7],
+    ["other", 4],
+    ["", 4],
+  ])("is the one of the name %j where a model has that", async (modelConfigName, expected) => {
+    const bench = createServerBench({
+      models: {
+        m: {
+          ...echoModel(),
+          "configs/alt.pbtxt": ECHO_CONFIG.replace("max_batch_size: 4", "max_batch_size: 7"),
+        },
+      },
+      options: { modelConfigName },
+    });
+    await bench.start();
+    await bench.load("m");
+    const { max_batch_size } = await bench.server.modelConfig(
+      { modelName: "m", modelVersion: "" },
+      { signal },
+    );
+    expect(max_batch_size).toBe(expected);
+    // Neither it nor its neighbours belong to the files of a version.
+    expect(bench.repository.reads.filter((path) => path.includes("configs"))).toHaveLength(
+      modelConfigName === "alt" ? 1 : 0,
+    );
+  });
+
+  it("of an own name that does not parse is named in the error", async () => {
+    const bench = createServerBench({
+      models: { m: { ...echoModel(), "configs/alt.pbtxt": "max_batch_size: x" } },
+      options: { modelConfigName: "alt" },
+    });
+    await bench.start();
+    await expect(bench.load("m")).rejects.toThrow("failed to read text proto from m/configs/alt.pbtxt:1:17");
+  });
+
   it("may be absent, and the backend completes it", async () => {
     const complete = parseConfigText(ECHO_CONFIG, { fileName: "config.pbtxt" });
     const bench = createServerBench({
@@ -133,11 +169,6 @@ describe("configuration", () => {
 
   it.each([
     ["response_cache", "response_cache { enable: true }"],
-    ["model_repository_agents", 'model_repository_agents { agents { name: "checksum" } }'],
-    [
-      "optimization.execution_accelerators",
-      'optimization { execution_accelerators { gpu_execution_accelerator { name: "tensorrt" } } }',
-    ],
     ["instance_group.host_policy", 'instance_group { kind: KIND_CPU host_policy: "numa_0" }'],
   ])("that asks for %s is loaded with a warning", async (feature, config) => {
     const bench = createServerBench({ models: { m: echoModel([1], config) } });
@@ -250,6 +281,32 @@ describe("versions", () => {
     expect(bench.repository.reads).toContain("m/warmup/x");
   });
 
+  it("is tried again as often as an option says", async () => {
+    let failures = 2;
+    const bench = createServerBench({
+      models: { m: echoModel() },
+      options: { modelLoadRetryCount: 1 },
+      backend: {
+        onCreate: () => {
+          failures -= 1;
+          return failures < 0
+            ? { kind: "create" }
+            : { kind: "fail", error: new InferenceError("INTERNAL", "no luck") };
+        },
+      },
+    });
+    await bench.start();
+    await expect(bench.load("m")).rejects.toThrow("Internal: no luck");
+    expect(bench.backend.creationCount).toBe(2);
+    failures = 1;
+    await bench.load("m");
+    expect(await bench.index()).toEqual(["m:1 READY"]);
+    expect(bench.logger.lines).toContainEqual({
+      level: "warning",
+      message: "failed to load 'm' version 1, trying again: no luck",
+    });
+  });
+
   it("load side by side", async () => {
     const bench = createServerBench({
       models: { m: echoModel([1, 2], "version_policy { all {} }") },
@@ -343,7 +400,7 @@ describe("a model that is served", () => {
     expect(bench.liveInstances).toBe(1);
   });
 
-  it("is loaded again after a failed reload even if it is as it was", async () => {
+  it("may be loaded again after a failed reload, and keeps its instances where it is as it was", async () => {
     const bench = createServerBench({ models: { m: echoModel() } });
     await bench.start();
     await bench.load("m");
@@ -351,7 +408,8 @@ describe("a model that is served", () => {
     await expect(bench.load("m")).rejects.toThrow(POLL_FAILED);
     bench.repository.put("m", echoModel());
     await bench.load("m");
-    expect(bench.backend.creationCount).toBe(2);
+    expect(await bench.index()).toEqual(["m:1 READY"]);
+    expect(bench.backend.creationCount).toBe(1);
   });
 });
 
@@ -432,12 +490,12 @@ describe("a load request's own configuration", () => {
     expect(bench.backend.creationCount).toBe(2);
   });
 
-  it("is loaded each time it is asked for", async () => {
+  it("changes nothing when it is given again", async () => {
     const bench = createServerBench({ models: { m: echoModel() } });
     await bench.start();
     await bench.load("m", configJson());
     await bench.load("m", configJson());
-    expect(bench.backend.creationCount).toBe(2);
+    expect(bench.backend.creationCount).toBe(1);
   });
 
   it.each(["{", '{"no_such_field": 1}', "[]"])("is refused when it is %s", async (config) => {

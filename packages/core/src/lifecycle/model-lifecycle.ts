@@ -5,7 +5,7 @@ import type { ModelVersions, NumberedState } from "./model-versions.ts";
 import { createModelVersions } from "./model-versions.ts";
 import type { SerialQueue } from "./serial-queue.ts";
 import { createSerialQueue } from "./serial-queue.ts";
-import type { PolledModel, ServingVersion } from "./serving-version.ts";
+import type { LoadOrigin, PolledModel, ServingVersion } from "./serving-version.ts";
 import { isWorking } from "./serving-version.ts";
 
 /**
@@ -31,6 +31,8 @@ export interface ModelLifecycle {
   ready(modelName?: string): readonly ServingVersion[];
   /** States of all versions that were ever tried, ascending; empty for an unknown model. */
   states(modelName: string): readonly NumberedState[];
+  /** What every model with a ready version was loaded with, in the order of names. */
+  origins(): readonly LoadOrigin[];
   /** Names of all models with states, sorted. */
   modelNames(): readonly string[];
   /** What `--strict-readiness` asks for. */
@@ -160,6 +162,11 @@ export function createModelLifecycle({ logger, onChange }: ModelLifecycleOptions
         (name) => entries.get(name)?.versions.ready() ?? [],
       ),
     states: (modelName) => entries.get(modelName)?.versions.states() ?? [],
+    origins: () =>
+      modelNames().flatMap((name) => {
+        const origin = entries.get(name)?.versions.origin;
+        return origin === undefined ? [] : [origin];
+      }),
     modelNames,
     get isHealthy() {
       return [...entries.values()].every(({ versions }) => {

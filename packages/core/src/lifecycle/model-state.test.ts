@@ -12,6 +12,7 @@ const failed: VersionState = { state: "UNAVAILABLE", reason: "Internal: no" };
 const events: Readonly<Record<VersionEvent["kind"], VersionEvent>> = {
   load: { kind: "load" },
   loaded: { kind: "loaded", note: "" },
+  updated: { kind: "updated", note: "" },
   failed: { kind: "failed", reason: "Internal: no" },
   discard: { kind: "discard" },
   unload: { kind: "unload" },
@@ -25,7 +26,7 @@ const TABLE: readonly {
 }[] = [
   { from: unknown, to: { load: loading } },
   { from: loading, to: { loaded: ready, failed, discard: unloading } },
-  { from: ready, to: { unload: unloading } },
+  { from: ready, to: { unload: unloading, updated: ready } },
   { from: unloading, to: { drained: unloaded } },
   { from: unloaded, to: { load: loading } },
   { from: failed, to: { load: loading } },
@@ -41,11 +42,10 @@ describe("nextVersionState", () => {
     }
   }
 
-  it("keeps the note of a load that succeeded", () => {
-    expect(nextVersionState(loading, { kind: "loaded", note: "runs on the CPU" })).toEqual({
-      state: "READY",
-      reason: "runs on the CPU",
-    });
+  it("keeps the note of a load or an update that succeeded", () => {
+    const note = "runs on the CPU";
+    expect(nextVersionState(loading, { kind: "loaded", note })).toEqual({ state: "READY", reason: note });
+    expect(nextVersionState(ready, { kind: "updated", note })).toEqual({ state: "READY", reason: note });
   });
 });
 

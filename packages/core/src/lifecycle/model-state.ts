@@ -12,6 +12,8 @@ export type VersionEvent =
   | { readonly kind: "load" }
   /** The load succeeded. `note`: what is worth telling although it did, such as another device than asked for. */
   | { readonly kind: "loaded"; readonly note: string }
+  /** It was given other instances while it was served. `note`: as above. */
+  | { readonly kind: "updated"; readonly note: string }
   /** The load failed; `reason` is `<code name>: <message>`. */
   | { readonly kind: "failed"; readonly reason: string }
   /** Loaded, but thrown away because another version of the same load failed. */
@@ -39,6 +41,8 @@ export function nextVersionState(current: VersionState, event: VersionEvent): Ve
         : undefined;
     case "loaded":
       return current.state === "LOADING" ? { state: "READY", reason: event.note } : undefined;
+    case "updated":
+      return current.state === "READY" ? { state: "READY", reason: event.note } : undefined;
     case "failed":
       return current.state === "LOADING" ? { state: "UNAVAILABLE", reason: event.reason } : undefined;
     case "discard":

@@ -3,7 +3,7 @@ import { createCollectingLogger, fakeServing } from "@naiad/testing";
 import { describe, expect, it } from "vitest";
 import type { ModelVersions } from "./model-versions.ts";
 import { createModelVersions } from "./model-versions.ts";
-import type { LoadPlan, ServingVersion } from "./serving-version.ts";
+import type { LoadPlan, ServingVersion, VersionUpdate } from "./serving-version.ts";
 
 const { signal } = new AbortController();
 
@@ -25,11 +25,21 @@ function bench(): Bench {
   return { versions, changes, logged: logger.lines };
 }
 
+let keys = 0;
+
+/** Parts of a plan that shares nothing with another. */
+const NOTHING = {
+  origin: { modelName: "m" },
+  reuseKey: () => String((keys += 1)),
+  update: () => Promise.reject(new Error("not planned")),
+};
+
 function plan(...results: readonly (ServingVersion | [version: number, error: Error])[]): LoadPlan {
   const byVersion = new Map<number, ServingVersion | Error>(
     results.map((result) => ("version" in result ? [result.version, result] : result)),
   );
   return {
+    ...NOTHING,
     versions: [...byVersion.keys()],
     load: (version) => {
       const result = byVersion.get(version);
@@ -104,7 +114,7 @@ describe("load", () => {
     await versions.load(plan(old), signal);
     let finish: (serving: ServingVersion) => void = () => undefined;
     const loading = versions.load(
-      { versions: [1], load: () => new Promise((resolve) => (finish = resolve)) },
+      { ...NOTHING, versions: [1], load: () => new Promise((resolve) => (finish = resolve)) },
       signal,
     );
     await Promise.resolve();
@@ -145,6 +155,7 @@ describe("load", () => {
     const late = fakeServing(1);
     const loading = versions.load(
       {
+        ...NOTHING,
         versions: [1],
         load: () => {
           aborted.abort(new InferenceError("CANCELLED", "the server is stopping"));
@@ -229,5 +240,106 @@ describe("find", () => {
     expect(versions.isReady(1)).toBe(true);
     expect(versions.isReady(2)).toBe(false);
     expect(versions.isReady(undefined)).toBe(true);
+  });
+});
+
+describe("a version of which only the instances change", () => {
+  /** As `plan`, for versions of which nothing but that differs from one plan to the next. */
+  function samePlan(
+    results: readonly (ServingVersion | [version: number, error: Error])[],
+    update: (serving: ServingVersion) => Promise<VersionUpdate> = NOTHING.update,
+  ): LoadPlan {
+    return { ...plan(...results), reuseKey: String, update };
+  }
+
+  interface Prepared extends VersionUpdate {
+    readonly ends: readonly string[];
+  }
+
+  function prepared(serving: ServingVersion): Prepared {
+    const ends: string[] = [];
+    return {
+      ends,
+      commit: () => {
+        ends.push("committed");
+        return serving;
+      },
+      abandon: () => {
+        ends.push("abandoned");
+        return Promise.resolve();
+      },
+    };
+  }
+
+  it("stays ready and is not retired, and others come and go with it", async () => {
+    const { versions, changes } = bench();
+    const [first, second] = [fakeServing(1), fakeServing(2)];
+    await versions.load(samePlan([first, second]), signal);
+    const updated = fakeServing(2, { note: "instance m_0 runs on the CPU" });
+    const third = fakeServing(3);
+    await versions.load(
+      samePlan([fakeServing(2), third], (serving) => {
+        expect(serving).toBe(second);
+        return Promise.resolve(prepared(updated));
+      }),
+      signal,
+    );
+    expect(versions.ready()).toEqual([updated, third]);
+    expect([first, second, updated].map(({ retired }) => retired)).toEqual([true, false, false]);
+    await versions.drained();
+    expect(changes.slice(4)).toEqual([
+      "3 LOADING",
+      "2 READY instance m_0 runs on the CPU",
+      "3 READY",
+      "1 UNLOADING",
+      "1 UNAVAILABLE unloaded",
+    ]);
+  });
+
+  it("stays as it was when another version of the load fails", async () => {
+    const { versions, changes } = bench();
+    const old = fakeServing(1);
+    await versions.load(samePlan([old]), signal);
+    const update = prepared(fakeServing(1));
+    const failing = samePlan([old, [2, new Error("broken")]], () => Promise.resolve(update));
+    await expect(versions.load(failing, signal)).rejects.toThrow("version 2 is at UNAVAILABLE state");
+    expect(update.ends).toEqual(["abandoned"]);
+    expect(versions.find(1)).toBe(old);
+    expect(old.retired).toBe(false);
+    expect(changes.filter((change) => change.startsWith("1"))).toEqual(["1 LOADING", "1 READY"]);
+  });
+
+  it("stays as it was when its new instances cannot be made, or nobody wants them any more", async () => {
+    const { versions } = bench();
+    const old = fakeServing(1);
+    await versions.load(samePlan([old]), signal);
+    await expect(
+      versions.load(
+        samePlan([old], () => Promise.reject(new InferenceError("INTERNAL", "no memory"))),
+        signal,
+      ),
+    ).rejects.toThrow("load failed for model 'm': version 1 is at UNAVAILABLE state: Internal: no memory;\n");
+    const aborted = new AbortController();
+    const late = prepared(fakeServing(1));
+    const loading = versions.load(
+      samePlan([old], () => {
+        aborted.abort(new InferenceError("CANCELLED", "the server is stopping"));
+        return Promise.resolve(late);
+      }),
+      aborted.signal,
+    );
+    await expect(loading).rejects.toThrow("the server is stopping");
+    expect(late.ends).toEqual(["abandoned"]);
+    expect(shown(versions)).toEqual(["1 READY"]);
+    expect(old.retired).toBe(false);
+  });
+
+  it("is loaded like any other once it was unloaded", async () => {
+    const { versions } = bench();
+    await versions.load(samePlan([fakeServing(1)]), signal);
+    versions.unload();
+    const fresh = fakeServing(1);
+    await versions.load(samePlan([fresh]), signal);
+    expect(versions.find(1)).toBe(fresh);
   });
 });

@@ -2,7 +2,7 @@ import { InferenceError, invariant, statusName } from "@naiad/protocol";
 import type { Logger } from "../ports.ts";
 import type { VersionEvent, VersionState } from "./model-state.ts";
 import { INITIAL_STATE, nextVersionState } from "./model-state.ts";
-import type { LoadPlan, ServingVersion } from "./serving-version.ts";
+import type { LoadOrigin, LoadPlan, ServingVersion, VersionUpdate } from "./serving-version.ts";
 import { isWorking } from "./serving-version.ts";
 
 export interface NumberedState extends VersionState {
@@ -12,9 +12,10 @@ export interface NumberedState extends VersionState {
 /** The versions of one model: which are served, which come and which go. */
 export interface ModelVersions {
   /**
-   * Loads all versions of the plan at once. When all succeed they take the place of whatever was served, in one step
-   * that no request can see between, and the rest is retired. When one fails, the new ones are thrown away and what was
-   * served stays; rejects with Triton's text. The caller sees to it that only one load runs at a time.
+   * Loads all versions of the plan at once; a version of which only the instance groups have changed gets other instances
+   * instead. When all succeed they take the place of whatever was served, in one step that no request can see between, and
+   * the rest is retired. When one fails, the new ones are thrown away and what was served stays; rejects with Triton's text.
+   * The caller sees to it that only one load runs at a time.
    */
   load(plan: LoadPlan, signal: AbortSignal): Promise<void>;
   /** Takes every ready version out of service at once; accepted requests are still answered. */
@@ -23,6 +24,8 @@ export interface ModelVersions {
   drained(): Promise<void>;
   /** Ascending by version. */
   states(): readonly NumberedState[];
+  /** What the ready versions were loaded with, already when the first of them is told of; `undefined` without any. */
+  readonly origin: LoadOrigin | undefined;
   /** The ready versions, ascending. */
   ready(): readonly ServingVersion[];
   /** `undefined` asks for the highest ready version. Throws Triton's texts, for the one who adds `Request for unknown model: `. */
@@ -42,11 +45,20 @@ interface VersionRecord {
   readonly version: number;
   state: VersionState;
   serving: ServingVersion | undefined;
+  /** Of the load that it came from. */
+  reuseKey: string;
 }
+
+/** What became of one version of a plan. */
+type Attempt =
+  | { readonly kind: "loaded"; readonly record: VersionRecord }
+  | { readonly kind: "updated"; readonly record: VersionRecord; readonly update: VersionUpdate }
+  | { readonly kind: "failed"; readonly version: number; readonly reason: string };
 
 export function createModelVersions({ modelName, logger, onChange }: ModelVersionsOptions): ModelVersions {
   const shown = new Map<number, VersionRecord>();
   const retirements = new Set<Promise<void>>();
+  let origin: LoadOrigin | undefined;
 
   async function load(plan: LoadPlan, signal: AbortSignal): Promise<void> {
     if (plan.versions.length === 0) {
@@ -54,27 +66,56 @@ export function createModelVersions({ modelName, logger, onChange }: ModelVersio
         `at least one version must be available under the version policy of model '${modelName}'`,
       );
     }
-    const records = plan.versions.map(begin);
-    const results = await Promise.allSettled(plan.versions.map((version) => plan.load(version, signal)));
-    const failures: string[] = [];
-    records.forEach((record, i) => {
-      const result = results[i];
-      if (result?.status === "fulfilled" && !signal.aborted) {
-        record.serving = result.value;
-        return;
-      }
-      const error = InferenceError.from(result?.status === "rejected" ? result.reason : signal.reason);
-      const reason = `${statusName(error.code)}: ${error.message}`;
-      failures.push(`version ${String(record.version)} is at UNAVAILABLE state: ${reason};\n`);
-      advance(record, { kind: "failed", reason });
-      if (result?.status === "fulfilled") retire(result.value, () => undefined);
-    });
+    const attempts = await Promise.all(
+      plan.versions.map((version) => {
+        const record = shown.get(version);
+        const canUpdate = record?.state.state === "READY" && record.reuseKey === plan.reuseKey(version);
+        return canUpdate ? update(record, plan, signal) : loadOne(begin(version, plan), plan, signal);
+      }),
+    );
+    const failures = attempts.filter((attempt) => attempt.kind === "failed");
     if (failures.length === 0) {
-      replaceServed(records);
+      origin = plan.origin;
+      replaceServed(attempts);
       return;
     }
-    for (const record of records) discard(record);
-    throw loadFailure(failures.join(""));
+    for (const attempt of attempts) discard(attempt);
+    throw loadFailure(
+      failures
+        .map(({ version, reason }) => `version ${String(version)} is at UNAVAILABLE state: ${reason};\n`)
+        .join(""),
+    );
+  }
+
+  async function loadOne(record: VersionRecord, plan: LoadPlan, signal: AbortSignal): Promise<Attempt> {
+    const { version } = record;
+    try {
+      const serving = await plan.load(version, signal);
+      if (signal.aborted) {
+        retire(serving, () => undefined);
+        throw InferenceError.from(signal.reason);
+      }
+      record.serving = serving;
+      return { kind: "loaded", record };
+    } catch (thrown) {
+      const reason = reasonOf(thrown);
+      advance(record, { kind: "failed", reason });
+      return { kind: "failed", version, reason };
+    }
+  }
+
+  /** The version stays visible, and READY, whatever comes of it. */
+  async function update(record: VersionRecord, plan: LoadPlan, signal: AbortSignal): Promise<Attempt> {
+    const { serving, version } = record;
+    invariant(serving !== undefined, "a ready version has instances");
+    try {
+      const prepared = await plan.update(serving, signal);
+      if (!signal.aborted) return { kind: "updated", record, update: prepared };
+      abandon(prepared, version);
+      throw InferenceError.from(signal.reason);
+    } catch (thrown) {
+      return { kind: "failed", version, reason: reasonOf(thrown) };
+    }
   }
 
   function loadFailure(reason: string): InferenceError {
@@ -82,26 +123,40 @@ export function createModelVersions({ modelName, logger, onChange }: ModelVersio
   }
 
   /** A version that is being served stays visible until its successor is ready. */
-  function begin(version: number): VersionRecord {
-    const record: VersionRecord = { version, state: INITIAL_STATE, serving: undefined };
+  function begin(version: number, plan: LoadPlan): VersionRecord {
+    const record: VersionRecord = {
+      version,
+      state: INITIAL_STATE,
+      serving: undefined,
+      reuseKey: plan.reuseKey(version),
+    };
     if (shown.get(version)?.state.state !== "READY") shown.set(version, record);
     advance(record, { kind: "load" });
     return record;
   }
 
-  function replaceServed(records: readonly VersionRecord[]): void {
+  function replaceServed(attempts: readonly Attempt[]): void {
+    const kept = new Set(attempts.flatMap((attempt) => (attempt.kind === "failed" ? [] : [attempt.record])));
     const retired = [...shown.values()].filter(
-      (record) => record.state.state === "READY" && !records.includes(record),
+      (record) => record.state.state === "READY" && !kept.has(record),
     );
-    for (const record of records) {
-      shown.set(record.version, record);
-      advance(record, { kind: "loaded", note: record.serving?.note ?? "" });
+    for (const attempt of attempts) {
+      if (attempt.kind === "failed") continue;
+      const { kind, record } = attempt;
+      if (kind === "updated") record.serving = attempt.update.commit();
+      else shown.set(record.version, record);
+      advance(record, { kind, note: record.serving?.note ?? "" });
     }
     for (const record of retired) takeOut(record, "unload");
   }
 
-  function discard(record: VersionRecord): void {
-    if (record.serving !== undefined) takeOut(record, "discard");
+  function discard(attempt: Attempt): void {
+    if (attempt.kind === "loaded") takeOut(attempt.record, "discard");
+    else if (attempt.kind === "updated") abandon(attempt.update, attempt.record.version);
+  }
+
+  function abandon(prepared: VersionUpdate, version: number): void {
+    track(prepared.abandon(), version);
   }
 
   function takeOut(record: VersionRecord, kind: "unload" | "discard"): void {
@@ -115,16 +170,21 @@ export function createModelVersions({ modelName, logger, onChange }: ModelVersio
   }
 
   function retire(serving: ServingVersion, onDrained: () => void): void {
-    const retirement = serving.retire().then(
+    track(serving.retire(), serving.version, onDrained);
+  }
+
+  /** Of something that is to be freed. */
+  function track(freed: Promise<void>, version: number, onFreed: () => void = () => undefined): void {
+    const retirement = freed.then(
       () => {
         retirements.delete(retirement);
-        onDrained();
+        onFreed();
       },
       (thrown: unknown) => {
         retirements.delete(retirement);
         const { message } = InferenceError.from(thrown);
-        logger.log("error", `failed to free '${modelName}' version ${String(serving.version)}: ${message}`);
-        onDrained();
+        logger.log("error", `failed to free '${modelName}' version ${String(version)}: ${message}`);
+        onFreed();
       },
     );
     retirements.add(retirement);
@@ -163,6 +223,9 @@ export function createModelVersions({ modelName, logger, onChange }: ModelVersio
     },
     states: () => ascending().map(({ version, state }) => ({ version, ...state })),
     ready,
+    get origin() {
+      return ready().length > 0 ? origin : undefined;
+    },
     find: (version) => {
       if (version === undefined) {
         const latest = ready().at(-1);
@@ -182,4 +245,9 @@ export function createModelVersions({ modelName, logger, onChange }: ModelVersio
       return state.state === "READY" && serving !== undefined && isWorking(serving);
     },
   };
+}
+
+function reasonOf(thrown: unknown): string {
+  const { code, message } = InferenceError.from(thrown);
+  return `${statusName(code)}: ${message}`;
 }

@@ -1,5 +1,7 @@
 import type { ModelConfig, ModelSignature } from "@naiad/model-config";
 import type { InstanceReport } from "@naiad/protocol";
+import type { ModelFile } from "../ports.ts";
+import type { PlannedInstance } from "../scheduling/place-instances.ts";
 import type { Scheduler } from "../scheduling/scheduler.ts";
 import type { ModelStatisticsRecorder } from "../statistics/model-statistics.ts";
 import type { OutputLabels } from "./read-labels.ts";
@@ -17,8 +19,23 @@ export interface ServingVersion {
   /** What is worth telling about a load that succeeded, `""` when nothing. */
   readonly note: string;
   instances(): readonly InstanceReport[];
+  /** Makes the instances of other instance groups; the same version with them is what a commit gives. */
+  prepareUpdate(update: InstanceUpdate, signal: AbortSignal): Promise<VersionUpdate>;
   /** Refuses new requests, answers the accepted ones, then frees everything. Idempotent. */
   retire(): Promise<void>;
+}
+
+export interface InstanceUpdate {
+  /** That is served from then on: different from that of the version in instance groups and version policy alone. */
+  readonly config: ModelConfig;
+  readonly instances: readonly PlannedInstance[];
+}
+
+/** Must be committed or abandoned. */
+export interface VersionUpdate {
+  /** In one step that no request can see. What it gives takes the place of the version that was updated. */
+  commit(): ServingVersion;
+  abandon(): Promise<void>;
 }
 
 /** Whether any of its instances works or is being replaced; a version of which all were given up is not ready. */
@@ -26,12 +43,32 @@ export function isWorking(serving: ServingVersion): boolean {
   return serving.instances().some(({ state }) => state !== "lost");
 }
 
+/**
+ * What a model is loaded with: as it stands in the repository, or with a configuration and files that came with a load
+ * request. Plain data, with which another server over the same store can load it again.
+ */
+export interface LoadOrigin {
+  readonly modelName: string;
+  /** JSON text in the place of the model's own configuration. */
+  readonly config?: string;
+  /** All files of the model, whose content the store holds. */
+  readonly files?: readonly ModelFile[];
+}
+
 /** What one load of a model is going to do. */
 export interface LoadPlan {
+  readonly origin: LoadOrigin;
   /** Ascending; empty when the version policy leaves nothing. */
   readonly versions: readonly number[];
+  /**
+   * Equal for two loads between which nothing of the version changed, or its instance groups alone. Then the served version
+   * is updated in the place of a load.
+   */
+  reuseKey(version: number): string;
   /** Rejects with an InferenceError and leaves nothing behind. */
   load(version: number, signal: AbortSignal): Promise<ServingVersion>;
+  /** Rejects with an InferenceError, and then nothing has changed. */
+  update(serving: ServingVersion, signal: AbortSignal): Promise<VersionUpdate>;
 }
 
 /** A model as a repository (or a load request) gives it. */

@@ -51,7 +51,7 @@ function parseModel(value: unknown, at: string): ManifestModel {
   const model = asObject(value, at);
   const name = asSegment(model["name"], `${at}.name`);
   const files = asArray(model["files"], `${at}.files`).map((file, i) =>
-    parseFile(file, `${at}.files[${String(i)}]`),
+    parseModelFile(file, `${at}.files[${String(i)}]`),
   );
   refuseRepeats(
     files.map((file) => file.path),
@@ -69,7 +69,8 @@ function withImplied(listed: readonly string[], files: readonly ModelFile[]): re
   return [...new Set([...listed, ...implied])];
 }
 
-function parseFile(value: unknown, at: string): ModelFile {
+/** One entry of a model's `files`, at a place that stands in messages. */
+export function parseModelFile(value: unknown, at: string): ModelFile {
   const file = asObject(value, at);
   const path = asPath(file["path"], `${at}.path`);
   const size = file["size"];

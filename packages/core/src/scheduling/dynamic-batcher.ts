@@ -65,8 +65,7 @@ export class DynamicBatcher implements Scheduler, WorkSource {
   readonly #shapeKey: (request: ValidRequest) => string;
   readonly #queue: RequestQueue;
   readonly #accepted: AcceptedRequests;
-  /** Most payloads that may wait while every instance is busy. */
-  readonly #prefetchLimit: number;
+  readonly #allowsPrefetching: boolean;
   /** In order; the last one is `#open` as long as that has requests. */
   readonly #waiting: Payload[] = [];
   #open = new Payload();
@@ -82,7 +81,7 @@ export class DynamicBatcher implements Scheduler, WorkSource {
     this.#config = batchingConfig(batching, signature);
     this.#shapeKey = shapeKeyOf(signature);
     this.#queue = new RequestQueue(queue);
-    this.#prefetchLimit = allowsPrefetching(queue) ? 2 * group.instanceCount : 0;
+    this.#allowsPrefetching = allowsPrefetching(queue);
     this.#accepted = new AcceptedRequests({
       modelName,
       clock,
@@ -198,8 +197,10 @@ export class DynamicBatcher implements Scheduler, WorkSource {
   }
 
   #slotAvailable(demand: number): boolean {
-    const { idleCount } = this.#options.group;
-    return this.#waiting.length < Math.max(this.#prefetchLimit, idleCount + demand);
+    const { idleCount, instanceCount } = this.#options.group;
+    /** Most payloads that may wait while every instance is busy. */
+    const prefetchLimit = this.#allowsPrefetching ? 2 * instanceCount : 0;
+    return this.#waiting.length < Math.max(prefetchLimit, idleCount + demand);
   }
 
   #withdraw(request: QueuedRequest): void {

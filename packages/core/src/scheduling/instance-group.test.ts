@@ -170,6 +170,20 @@ describe("a lost instance", () => {
   });
 });
 
+it("outputs that are no numbers are counted over all instances of a slot", async () => {
+  const answers = [0, 2, 1];
+  const fixture = await start({
+    onExecute: () => ({ kind: "complete", nonFiniteOutputs: answers.shift() ?? 0 }),
+  });
+  const counted: (number | undefined)[] = [];
+  for (let round = 0; round < 3; round += 1) {
+    fixture.send();
+    await fixture.clock.drain();
+    counted.push(fixture.group.status()[0]?.nonFiniteOutputs);
+  }
+  expect(counted).toEqual([undefined, 2, 3]);
+});
+
 describe("an instance that cannot be replaced", () => {
   const failing: Partial<FakeBackendOptions> = {
     onCreate: (_, generation) =>

@@ -4,17 +4,22 @@ import type { Clock, InstancePlacement, Logger, ModelInstance } from "../ports.t
 import type { Work } from "./after-loss.ts";
 import { planAfterLoss } from "./after-loss.ts";
 import { InstanceSlot } from "./instance-slot.ts";
+import { disposeSlots, startSlots } from "./start-slots.ts";
 import type { WorkSource } from "./work-source.ts";
 
-export interface InstanceGroupOptions {
-  readonly modelName: string;
-  readonly version: number;
+/** The instances that there are to be. */
+export interface WantedInstances {
   readonly placements: readonly InstancePlacement[];
   readonly create: (placement: InstancePlacement, signal: AbortSignal) => Promise<ModelInstance>;
+  /** Ends their start; afterwards `dispose` does. */
+  readonly signal: AbortSignal;
+}
+
+export interface InstanceGroupOptions extends WantedInstances {
+  readonly modelName: string;
+  readonly version: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Ends the start; afterwards `dispose` does. */
-  readonly signal: AbortSignal;
   /** Something in `status` other than a count has changed. */
   readonly onChange?: () => void;
 }
@@ -34,8 +39,20 @@ export interface InstanceGroup {
    */
   refusal(): InferenceError | undefined;
   status(): readonly InstanceReport[];
+  /**
+   * Makes the instances that are wanted and not there yet; one of the same name on the same device stays. Nothing changes
+   * before the result is committed. Rejects with the first error after disposing those that were made.
+   */
+  prepare(wanted: WantedInstances): Promise<PreparedInstances>;
   /** Takes no more work, waits for what is executing, frees everything. Idempotent. */
   dispose(): Promise<void>;
+}
+
+/** Must be committed or abandoned. */
+export interface PreparedInstances {
+  /** From now on these instances do the work; the others finish what they execute and are freed. */
+  commit(): void;
+  abandon(): Promise<void>;
 }
 
 /** Creates all instances; rejects with the first error after disposing those that were made. */
@@ -47,7 +64,9 @@ export async function startInstanceGroup(options: InstanceGroupOptions): Promise
 
 class LiveInstanceGroup implements InstanceGroup {
   readonly #options: InstanceGroupOptions;
-  readonly #slots: readonly InstanceSlot[];
+  #slots: readonly InstanceSlot[] = [];
+  /** Ends of slots that were taken out. */
+  readonly #leaving = new Set<Promise<void>>();
   /** The one that has waited longest first. */
   readonly #idle: InstanceSlot[] = [];
   #retries: Work[] = [];
@@ -57,51 +76,65 @@ class LiveInstanceGroup implements InstanceGroup {
 
   constructor(options: InstanceGroupOptions) {
     this.#options = options;
-    const { modelName, version, create, clock, logger } = options;
-    this.#slots = options.placements.map(
-      (placement) =>
-        new InstanceSlot({
-          modelName,
-          version,
-          placement,
-          create,
-          clock,
-          logger,
-          onReady: (slot) => {
-            this.#becameReady(slot);
-          },
-          onDown: (slot) => {
-            this.#wentDown(slot);
-          },
-        }),
-    );
   }
 
   async start(): Promise<void> {
-    const { signal } = this.#options;
-    const starting = new AbortController();
-    const abort = (): void => {
-      starting.abort(signal.reason);
+    const instances = await this.prepare(this.#options);
+    instances.commit();
+  }
+
+  async prepare({ placements, create, signal }: WantedInstances): Promise<PreparedInstances> {
+    const added: InstanceSlot[] = [];
+    const slots = placements.map((placement) => {
+      const present = this.#slots.find((slot) => slot.fits(placement));
+      if (present !== undefined) return present;
+      const slot = this.#newSlot(placement, create);
+      added.push(slot);
+      return slot;
+    });
+    await startSlots(added, signal);
+    return {
+      commit: () => {
+        this.#replaceSlots(slots);
+      },
+      abandon: () => disposeSlots(added),
     };
-    signal.addEventListener("abort", abort);
-    try {
-      signal.throwIfAborted();
-      const failures: unknown[] = [];
-      const starts = this.#slots.map((slot) =>
-        slot.start(starting.signal).catch((thrown: unknown) => {
-          failures.push(thrown);
-          starting.abort(thrown);
-        }),
-      );
-      await Promise.all(starts);
-      signal.throwIfAborted();
-      if (failures.length > 0) throw failures[0];
-    } catch (thrown) {
-      await this.dispose();
-      throw InferenceError.from(thrown);
-    } finally {
-      signal.removeEventListener("abort", abort);
+  }
+
+  #newSlot(placement: InstancePlacement, create: WantedInstances["create"]): InstanceSlot {
+    const { modelName, version, clock, logger } = this.#options;
+    return new InstanceSlot({
+      modelName,
+      version,
+      placement,
+      create,
+      clock,
+      logger,
+      onReady: (slot) => {
+        if (this.#slots.includes(slot)) this.#becameReady(slot);
+      },
+      onDown: (slot) => {
+        if (this.#slots.includes(slot)) this.#wentDown(slot);
+      },
+    });
+  }
+
+  #replaceSlots(slots: readonly InstanceSlot[]): void {
+    const removed = this.#slots.filter((slot) => !slots.includes(slot));
+    const added = slots.filter((slot) => !this.#slots.includes(slot));
+    this.#slots = slots;
+    for (const slot of removed) {
+      this.#removeIdle(slot);
+      const leaving = slot.dispose().catch((thrown: unknown) => {
+        const { message } = InferenceError.from(thrown);
+        this.#options.logger.log("error", `failed to free instance '${slot.name}': ${message}`);
+      });
+      this.#leaving.add(leaving);
+      void leaving.then(() => this.#leaving.delete(leaving));
     }
+    this.#idle.push(...added.filter((slot) => slot.isIdle));
+    this.#options.onChange?.();
+    this.wake();
   }
 
   get instanceCount(): number {
@@ -152,7 +185,7 @@ class LiveInstanceGroup implements InstanceGroup {
   }
 
   async #dispose(): Promise<void> {
-    await Promise.all(this.#slots.map((slot) => slot.dispose()));
+    await Promise.all([disposeSlots(this.#slots), ...this.#leaving]);
     const { modelName } = this.#options;
     this.#failRetries(
       new InferenceError("UNAVAILABLE", `model '${modelName}' was unloaded before the request was executed`),
@@ -176,7 +209,7 @@ class LiveInstanceGroup implements InstanceGroup {
     const result = await slot.execute(work.requests.map(({ scheduled }) => scheduled.request));
     switch (result.kind) {
       case "completed":
-        if (slot.isIdle) this.#idle.push(slot);
+        if (slot.isIdle && this.#slots.includes(slot)) this.#idle.push(slot);
         this.wake();
         this.#source?.completed({
           requests: work.requests,
@@ -204,13 +237,17 @@ class LiveInstanceGroup implements InstanceGroup {
   }
 
   #wentDown(slot: InstanceSlot): void {
-    const index = this.#idle.indexOf(slot);
-    if (index >= 0) this.#idle.splice(index, 1);
+    this.#removeIdle(slot);
     this.#options.onChange?.();
     const failure = this.#failure();
     if (failure === undefined) return;
     this.#failRetries(failure);
     this.#source?.failWaiting(failure);
+  }
+
+  #removeIdle(slot: InstanceSlot): void {
+    const index = this.#idle.indexOf(slot);
+    if (index >= 0) this.#idle.splice(index, 1);
   }
 
   #failure(): InferenceError | undefined {

@@ -42,6 +42,7 @@ export class InstanceSlot {
   #lostWhileBusy: string | undefined = undefined;
   #cancelTimer: CancelTimer | undefined = undefined;
   #executionCount = 0;
+  #nonFiniteOutputs = 0;
   #replacements = 0;
   /** Losses and failed attempts since the last completed execution. */
   #setbacks = 0;
@@ -59,6 +60,14 @@ export class InstanceSlot {
   /** Why there is no instance and none is being made, or `undefined`. */
   get failure(): string | undefined {
     return this.#state.kind === "failed" ? this.#state.reason : undefined;
+  }
+
+  /** Whether it is what this placement asks for, or about to be. */
+  fits({ instanceName, device }: InstancePlacement): boolean {
+    const own = this.#options.placement;
+    if (own.instanceName !== instanceName || this.failure !== undefined) return false;
+    if (own.device.kind === "cpu" || device.kind === "cpu") return own.device.kind === device.kind;
+    return own.device.adapter === device.adapter;
   }
 
   get isIdle(): boolean {
@@ -79,6 +88,7 @@ export class InstanceSlot {
       ...("instance" in state ? { device: state.instance.device } : {}),
       ...(note.length > 0 ? { note: note.join("; ") } : {}),
       executionCount: this.#executionCount,
+      ...(this.#nonFiniteOutputs > 0 ? { nonFiniteOutputs: this.#nonFiniteOutputs } : {}),
       replacements: this.#replacements,
     };
   }
@@ -103,6 +113,7 @@ export class InstanceSlot {
       return result;
     }
     this.#executionCount += 1;
+    this.#nonFiniteOutputs += result.nonFiniteOutputs ?? 0;
     this.#forgetSetbacks();
     const lostAfterwards = this.#lostWhileBusy;
     if (lostAfterwards !== undefined) this.#lose(lostAfterwards);

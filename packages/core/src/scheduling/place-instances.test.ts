@@ -23,6 +23,7 @@ const OPTIONS: PlacementOptions = {
   allowSoftwareGpu: false,
   foldGpus: false,
   threads: 0,
+  verify: "auto",
 };
 
 interface Case {
@@ -46,7 +47,7 @@ function place({ config, gpus = [], options, capabilities, busyThreads }: Case):
   };
   const allOptions = { ...OPTIONS, ...options };
   return placeInstances({
-    config: normalizeInstanceGroups(written, gpuContext(machine, allOptions, written.backend)),
+    config: normalizeInstanceGroups(written, gpuContext(machine, allOptions)),
     written,
     capabilities: machine,
     options: allOptions,
@@ -242,6 +243,33 @@ describe("placeInstances", () => {
   });
 });
 
+describe("verification", () => {
+  const parameter = 'parameters { key: "verify" value { string_value: "off" } }';
+
+  it.each<[string, Case, readonly (boolean | undefined)[]]>([
+    ["a model without groups", { config: "" }, [true]],
+    ["a group of KIND_AUTO", { config: "instance_group { count: 1 }" }, [true]],
+    ["a group that demands a GPU", { config: "instance_group { kind: KIND_GPU count: 1 }" }, [undefined]],
+    [
+      "one that demands it, with verify always",
+      { config: "instance_group { kind: KIND_GPU count: 1 }", options: { verify: "always" } },
+      [true],
+    ],
+    ["a model without groups, with verify off", { config: "", options: { verify: "off" } }, [undefined]],
+    ["a model that says off itself", { config: parameter, options: { verify: "always" } }, [undefined]],
+    [
+      "a group on the CPU, with verify always",
+      { config: "instance_group { kind: KIND_CPU count: 1 }", options: { verify: "always" } },
+      [undefined],
+    ],
+  ])("of %s", (_, one, expected) => {
+    const result = place({ gpus: [GPU], ...one });
+    const verified =
+      result.kind === "placed" ? result.instances.map(({ placement }) => placement.verify) : [];
+    expect(verified).toEqual(expected);
+  });
+});
+
 describe("gpuContext", () => {
   const machine: Capabilities = {
     gpus: [GPU],
@@ -251,11 +279,12 @@ describe("gpuContext", () => {
   };
 
   it.each([
-    ["onnxruntime", "GPU"],
-    ["javascript", "CPU"],
-  ])("lets a model of backend %s without groups run on %s", (backend, kind) => {
-    const config = parseConfigText(`name: "m" backend: "${backend}"`, { fileName: "config.pbtxt" });
-    const normalized = normalizeInstanceGroups(config, gpuContext(machine, OPTIONS, backend));
+    [undefined, "gpu"],
+    ["gpu", "gpu"],
+    ["cpu", "cpu"],
+  ] as const)("lets a model without groups, of a backend that prefers %s, run on %s", (preferred, kind) => {
+    const config = parseConfigText(`name: "m" backend: "b"`, { fileName: "config.pbtxt" });
+    const normalized = normalizeInstanceGroups(config, gpuContext(machine, OPTIONS, preferred));
     const result = placeInstances({
       config: normalized,
       written: config,
@@ -263,6 +292,6 @@ describe("gpuContext", () => {
       options: OPTIONS,
       owner: "o",
     });
-    expect(result).toMatchObject({ instances: [{ placement: { device: { kind: kind.toLowerCase() } } }] });
+    expect(result).toMatchObject({ instances: [{ placement: { device: { kind } } }] });
   });
 });

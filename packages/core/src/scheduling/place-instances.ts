@@ -1,12 +1,13 @@
 import type { InstanceGroupContext, ModelConfig, ModelInstanceGroup } from "@naiad/model-config";
 import { listInstances, ModelInstanceGroup_Kind as Kind, validateInstanceGroups } from "@naiad/model-config";
 import type { Capabilities, ServerOptions } from "@naiad/protocol";
-import type { InstancePlacement } from "../ports.ts";
+import type { InstanceDevice, InstancePlacement } from "../ports.ts";
+import { isIsolated, threadCountParameter, verifyParameter } from "./placement-parameters.ts";
 import { shareThreads } from "./share-threads.ts";
 
 export type PlacementOptions = Pick<
   ServerOptions,
-  "gpuFallback" | "allowSoftwareGpu" | "foldGpus" | "threads"
+  "gpuFallback" | "allowSoftwareGpu" | "foldGpus" | "threads" | "verify"
 >;
 
 export interface PlacementInput {
@@ -48,7 +49,7 @@ const MIN_COMPUTE_CAPABILITY = 6;
 export function gpuContext(
   capabilities: Capabilities,
   options: Pick<PlacementOptions, "allowSoftwareGpu">,
-  backendName: string,
+  preferredDevice: InstanceDevice["kind"] = "gpu",
 ): InstanceGroupContext {
   const ids = capabilities.gpus
     .filter((gpu) => !gpu.isFallback || options.allowSoftwareGpu)
@@ -57,8 +58,7 @@ export function gpuContext(
   const onCpu = { kind: Kind.CPU, count: 1, gpus: [] };
   return {
     gpus: { kind: "supported", ids },
-    // Other backends run JavaScript: a GPU is theirs only when the configuration asks for it.
-    preferredGroups: [backendName === "onnxruntime" ? onGpu : onCpu],
+    preferredGroups: [preferredDevice === "gpu" ? onGpu : onCpu],
     minComputeCapability: MIN_COMPUTE_CAPABILITY,
   };
 }
@@ -67,12 +67,13 @@ export function gpuContext(
  * Decides where each instance of a model runs. KIND_CPU and KIND_MODEL are a WASM worker each. KIND_GPU is WebGPU, and
  * instance i of every model on one adapter lives in that adapter's worker i, because tensors can stay on the device only
  * within one worker; the configuration's parameter `isolate_worker: "true"` gives a model workers of its own. A passive
- * group gets none. Where the configuration does not say a count, one instance runs although Triton's default, which
+ * group gets none. An instance that was put on a GPU without being asked for there is verified, unless `verify` says
+ * otherwise. Where the configuration does not say a count, one instance runs although Triton's default, which
  * `/config` shows, is two for ONNX models on the CPU: in a browser the second is a second copy of the weights.
  */
 export function placeInstances(input: PlacementInput): PlacementResult {
   const { config, options } = input;
-  const context = gpuContext(input.capabilities, options, config.backend);
+  const context = gpuContext(input.capabilities, options);
   const effective = effectiveGroups(input, context);
   const [issue] = validateInstanceGroups(effective.config, context);
   if (issue !== undefined) return { kind: "refused", error: issue.message };
@@ -86,12 +87,12 @@ export function placeInstances(input: PlacementInput): PlacementResult {
   }
   const threads = shareThreads({
     capabilities: input.capabilities,
-    wanted: options.threads,
+    wanted: threadCountParameter(config) || options.threads,
     instances: seats.length,
     busyThreads: input.busyThreads ?? 0,
   });
   const warnings = [...effective.warnings, ...(threads.warning === undefined ? [] : [threads.warning])];
-  const isIsolated = config.parameters["isolate_worker"]?.stringValue === "true";
+  const verify = verifyParameter(config, options.verify);
   const instancesOnAdapter = new Map<number, number>();
 
   const instances = seats.map(({ instanceName, groupIndex, kind, adapter }): PlannedInstance => {
@@ -106,13 +107,14 @@ export function placeInstances(input: PlacementInput): PlacementResult {
 
     const seat = instancesOnAdapter.get(adapter) ?? 0;
     instancesOnAdapter.set(adapter, seat + 1);
-    const workerName = isIsolated ? `${input.owner}:${instanceName}` : String(seat);
+    const workerName = isIsolated(config) ? `${input.owner}:${instanceName}` : String(seat);
+    const isDemanded = input.written.instanceGroup[groupIndex]?.kind === Kind.GPU;
     const placement: InstancePlacement = {
       ...onCpu,
       device: { kind: "gpu", adapter },
       workerKey: `gpu:${String(adapter)}:${workerName}`,
+      ...((verify === "always" || (verify === "auto" && !isDemanded)) && { verify: true }),
     };
-    const isDemanded = input.written.instanceGroup[groupIndex]?.kind === Kind.GPU;
     return isDemanded && options.gpuFallback === "error"
       ? { placement }
       : { placement, cpuAlternative: onCpu };

@@ -123,6 +123,22 @@ describe("start", () => {
     expect(bench.clock.timerCount).toBe(0);
   });
 
+  it("loads as many models at once as an option says", async () => {
+    const models = Object.fromEntries(Array.from({ length: 5 }, (_, i) => [`m${String(i)}`, echoModel()]));
+    const bench = createServerBench({
+      models,
+      options: { modelControlMode: "none", modelLoadThreadCount: 2 },
+      backend: { onCreate: () => ({ kind: "create", latencyNs: SECOND }) },
+    });
+    const started = bench.start();
+    await bench.until(() => bench.backend.creationCount === 2);
+    await bench.clock.settle();
+    expect(bench.backend.creationCount).toBe(2);
+    await bench.clock.advance(3 * SECOND);
+    await started;
+    expect(bench.backend.creationCount).toBe(5);
+  });
+
   it("loads at most four models at once", async () => {
     const models = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`m${String(i)}`, echoModel()]));
     const bench = createServerBench({
@@ -152,7 +168,10 @@ describe.each(["none", "poll"] as const)("mode %s", (modelControlMode) => {
     expect(await bench.index()).toEqual(["a:1 READY", "b:1 READY"]);
     const refusal = {
       code: "UNAVAILABLE",
-      message: "explicit model load / unload is not allowed if polling is enabled",
+      message:
+        "explicit model load / unload is not allowed if polling is enabled: this server was started with " +
+        `modelControlMode '${modelControlMode}'; start it with modelControlMode 'explicit' to load and unload models ` +
+        "by request",
     };
     await expect(bench.load("a")).rejects.toMatchObject(refusal);
     await expect(bench.unload("a")).rejects.toMatchObject(refusal);

@@ -2,6 +2,7 @@ import type { RepositoryModelLoad, ServerOptions } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 import type { ModelLifecycle } from "../lifecycle/model-lifecycle.ts";
 import type { ModelLoader } from "../lifecycle/model-loader.ts";
+import type { LoadOrigin } from "../lifecycle/serving-version.ts";
 import type { Clock, Logger, RepositorySource } from "../ports.ts";
 import type { RepositorySnapshot } from "../repository/model-repository.ts";
 import { readRepositories, requireModel } from "../repository/model-repository.ts";
@@ -28,6 +29,8 @@ export interface ModelControlContext {
   readonly loader: ModelLoader;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Loaded at start in the place of what the options say. */
+  readonly inherited?: readonly LoadOrigin[];
 }
 
 const ALL_MODELS = "*";
@@ -41,10 +44,11 @@ export function createModelControl(context: ModelControlContext): ModelControl {
     const snapshot = await readAndReport(signal);
     const isAll = options.modelControlMode !== "explicit" || options.loadModels.includes(ALL_MODELS);
     const names = isAll ? [...snapshot.models.keys(), ...snapshot.ambiguousNames] : options.loadModels;
+    const origins = context.inherited ?? names.map((modelName) => ({ modelName }));
     const failures = snapshot.failures.map(({ sourceId, error }) => `${sourceId}: ${error.message}`);
-    await forEachLimited(names, options.modelLoadThreadCount, async (name) => {
-      const failure = await loadFrom(snapshot, name);
-      if (failure !== undefined) failures.push(`${name}: ${failure.message}`);
+    await forEachLimited(origins, options.modelLoadThreadCount, async (origin) => {
+      const failure = await loadFrom(snapshot, origin);
+      if (failure !== undefined) failures.push(`${origin.modelName}: ${failure.message}`);
     });
     signal.throwIfAborted();
     if (failures.length > 0) {
@@ -55,11 +59,12 @@ export function createModelControl(context: ModelControlContext): ModelControl {
   /** Resolves with the reason, which the lifecycle has logged, where the model could not be loaded. */
   async function loadFrom(
     snapshot: RepositorySnapshot,
-    modelName: string,
+    origin: LoadOrigin,
   ): Promise<InferenceError | undefined> {
+    const { modelName } = origin;
     try {
       await lifecycle.load(modelName, () =>
-        loader.poll({ modelName }, () => Promise.resolve(requireModel(snapshot, modelName))),
+        loader.pollAgain(origin, () => Promise.resolve(requireModel(snapshot, modelName))),
       );
       return undefined;
     } catch (thrown) {
@@ -95,8 +100,8 @@ export function createModelControl(context: ModelControlContext): ModelControl {
     const isComplete = snapshot.failures.length === 0;
     const gone = lifecycle.modelNames().filter((name) => isComplete && !snapshot.models.has(name));
     await Promise.all(gone.map((name) => lifecycle.unload(name)));
-    await forEachLimited([...snapshot.models.keys()], options.modelLoadThreadCount, async (name) => {
-      await loadFrom(snapshot, name);
+    await forEachLimited([...snapshot.models.keys()], options.modelLoadThreadCount, async (modelName) => {
+      await loadFrom(snapshot, { modelName });
     });
   }
 

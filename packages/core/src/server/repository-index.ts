@@ -38,7 +38,7 @@ export function repositoryIndex(
 }
 
 function indexed(instances: readonly InstanceReport[]): readonly IndexedInstance[] {
-  return instances.flatMap(({ device, instanceName }) => {
+  return instances.flatMap(({ device, instanceName, nonFiniteOutputs }) => {
     if (device === undefined) return [];
     const { executionProvider, build, adapter, threads } = device;
     return [
@@ -48,6 +48,7 @@ function indexed(instances: readonly InstanceReport[]): readonly IndexedInstance
         build,
         ...(adapter === undefined ? {} : { adapter }),
         threads,
+        ...(nonFiniteOutputs === undefined ? {} : { non_finite_outputs: nonFiniteOutputs }),
       },
     ];
   });

@@ -1,5 +1,5 @@
 import type { ModelSignature } from "@naiad/model-config";
-import type { InferenceRequest, InferenceResponse, Tensor } from "@naiad/protocol";
+import type { InferenceRequest, InferenceResponse, OperationContext, Tensor } from "@naiad/protocol";
 import { classifyOutput, InferenceError, invariant } from "@naiad/protocol";
 import type { ServingVersion } from "../lifecycle/serving-version.ts";
 import type { Clock } from "../ports.ts";
@@ -14,7 +14,7 @@ import type { RequestOutcome } from "../scheduling/scheduler.ts";
 export async function runInference(
   serving: ServingVersion,
   request: InferenceRequest,
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  { clock, signal, onAccepted }: OperationContext & { readonly clock: Clock },
 ): Promise<InferenceResponse> {
   const { modelName, version, scheduler, signature } = serving;
   if (signature.decoupled) throw new InferenceError("UNSUPPORTED", DECOUPLED);
@@ -22,6 +22,7 @@ export async function runInference(
   const valid = validateRequest(request, { name: modelName, signature });
   const outcome = await new Promise<RequestOutcome>((resolve) => {
     scheduler.enqueue({ request: valid, signal, startNs, respond: resolve });
+    onAccepted?.();
   });
   if (outcome.kind === "error") throw outcome.error;
   return {

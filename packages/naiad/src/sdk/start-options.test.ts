@@ -40,6 +40,34 @@ describe("resolveSettings", () => {
     );
   });
 
+  it("reads restricted APIs and a pattern of headers", () => {
+    const { server } = resolveSettings(
+      {
+        modelRepository: "m",
+        httpRestrictedApi: ["model-repository,logging:Admin-Key=a=b", "trace:t=1"],
+        httpHeaderForwardPattern: "^x-",
+      },
+      PAGE,
+    );
+    expect(server.httpRestrictedApis).toEqual([
+      { categories: ["model-repository", "logging"], header: "Admin-Key", value: "a=b" },
+      { categories: ["trace"], header: "t", value: "1" },
+    ]);
+    expect(server.httpHeaderForwardPattern).toBe("^x-");
+  });
+
+  it.each([
+    [{ httpRestrictedApi: "logging" }, /is not of the form/],
+    [{ httpRestrictedApi: "login:a=b" }, /unknown restricted API 'login'/],
+    [
+      { httpRestrictedApi: ["trace:a=b", "logging,trace:c=d"] },
+      /'trace' can not be specified in multiple groups/,
+    ],
+    [{ httpHeaderForwardPattern: "(" }, /is no regular expression/],
+  ])("refuses %j", (options, message) => {
+    expect(() => resolveSettings({ modelRepository: "m", ...options }, PAGE)).toThrow(message);
+  });
+
   it("refuses an empty list of repositories", () => {
     expect(() => resolveSettings({ modelRepository: [] }, PAGE)).toThrow(/names no repository/);
   });

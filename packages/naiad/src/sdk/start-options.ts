@@ -1,4 +1,6 @@
 import type { RepositoryLocation, ServerEvent, ServerOptions, WatchdogLimits } from "@naiad/protocol";
+import { parseHeaderPattern, parseRestrictedApis } from "@naiad/protocol";
+import { checkOptions } from "./check-options.ts";
 
 /**
  * Options of `startServer`. Those that tritonserver has are named after its flags in camelCase and mean the same; the
@@ -21,12 +23,35 @@ export interface StartServerOptions {
   readonly exitOnError?: boolean;
   /** Default false. */
   readonly disableAutoCompleteConfig?: boolean;
+  /** Triton's older name of `disableAutoCompleteConfig`, which counts where both are given. */
+  readonly strictModelConfig?: boolean;
+  /** Models with a `configs/<name>.pbtxt` take that instead of their `config.pbtxt`. Default none. */
+  readonly modelConfigName?: string;
+  /** Models that are loaded at a time at start. Default 4. */
+  readonly modelLoadThreadCount?: number;
+  /** How often a load that failed is tried again. Default 0. */
+  readonly modelLoadRetryCount?: number;
+  /** How long `stop` waits for requests that were accepted. Default 30. */
+  readonly exitTimeoutSecs?: number;
   /** 0 is off. */
   readonly logVerbose?: number;
+  /** Default true, as the two below. */
+  readonly logInfo?: boolean;
+  readonly logWarning?: boolean;
+  readonly logError?: boolean;
+  /** Default `default`. */
+  readonly logFormat?: "default" | "ISO8601";
   /** `max_batch_size` of auto-completed models that can batch. Default 4. */
   readonly defaultMaxBatchSize?: number;
   /** Bytes. Default 64 MiB. */
   readonly httpMaxInputSize?: number;
+  /**
+   * `<category>[,<category>...]:<header>=<value>`: HTTP requests of these categories are refused without the header. Keeps
+   * scripts from mistakes, not from attacks: whatever runs on this origin can read the options.
+   */
+  readonly httpRestrictedApi?: string | readonly string[];
+  /** Regular expression: request headers with such a name become parameters of the inference request. Case is ignored. */
+  readonly httpHeaderForwardPattern?: string;
 
   /**
    * What a KIND_GPU instance does where WebGPU is missing or cannot run the model: run on WASM with a warning (`cpu`, the
@@ -39,6 +64,12 @@ export interface StartServerOptions {
   readonly foldGpus?: boolean;
   /** WASM threads of one CPU instance where the page is cross-origin isolated. Default: as many as leave a core for the page. */
   readonly threads?: number;
+  /**
+   * Whether the results of instances on WebGPU are compared with those of WASM when they are loaded, on made-up inputs; a
+   * model that differs runs on WASM. `auto` (default) compares models that do not ask for a GPU themselves. Each result is
+   * remembered. Models may say otherwise in `parameters`.
+   */
+  readonly verify?: "auto" | "always" | "off";
   /** When an operation counts as hung. Models may set their own in `parameters`. */
   readonly limits?: Partial<WatchdogLimits>;
 
@@ -81,9 +112,10 @@ const DEFAULT_LIMITS: WatchdogLimits = { createMs: 120_000, firstRunMs: 60_000, 
 
 /** Throws a `TypeError` that names the option for values that no type checker has seen. */
 export function resolveSettings(options: StartServerOptions, pageUrl: string): StartSettings {
+  checkOptions(options);
   const base = options.base ?? "/";
   if (!/^\/(.*\/)?$/.test(base)) throw new TypeError(`base '${base}' must begin and end with a slash`);
-  const { modelRepository, loadModels = [] } = options;
+  const { modelRepository, loadModels = [], httpRestrictedApi = [], httpHeaderForwardPattern = "" } = options;
   const repositories = isList(modelRepository) ? modelRepository : [modelRepository];
   if (repositories.length === 0) throw new TypeError("modelRepository names no repository");
   const absolute = (path: string): string => new URL(path, pageUrl).href;
@@ -97,21 +129,47 @@ export function resolveSettings(options: StartServerOptions, pageUrl: string): S
       id: options.id ?? "triton",
       modelRepositories: repositories.map((one) => repositoryLocation(one, absolute)),
       modelControlMode: options.modelControlMode ?? "explicit",
-      loadModels: typeof loadModels === "string" ? [loadModels] : [...loadModels],
+      loadModels: listOf(loadModels),
       repositoryPollSecs: options.repositoryPollSecs ?? 15,
       strictReadiness: options.strictReadiness ?? true,
       exitOnError: options.exitOnError ?? true,
-      disableAutoCompleteConfig: options.disableAutoCompleteConfig ?? false,
+      disableAutoCompleteConfig: options.disableAutoCompleteConfig ?? options.strictModelConfig ?? false,
+      modelConfigName: options.modelConfigName ?? "",
+      modelLoadThreadCount: options.modelLoadThreadCount ?? 4,
+      modelLoadRetryCount: options.modelLoadRetryCount ?? 0,
+      exitTimeoutSecs: options.exitTimeoutSecs ?? 30,
       logVerbose: options.logVerbose ?? 0,
+      logInfo: options.logInfo ?? true,
+      logWarning: options.logWarning ?? true,
+      logError: options.logError ?? true,
+      logFormat: options.logFormat ?? "default",
       defaultMaxBatchSize: options.defaultMaxBatchSize ?? 4,
       httpMaxInputSize: options.httpMaxInputSize ?? 64 * 1024 * 1024,
+      httpRestrictedApis: parseRestrictedApis(listOf(httpRestrictedApi)),
+      httpHeaderForwardPattern: checkedPattern(httpHeaderForwardPattern),
       gpuFallback: options.gpuFallback ?? "cpu",
       allowSoftwareGpu: options.allowSoftwareGpu ?? false,
       foldGpus: options.foldGpus ?? false,
       threads: options.threads ?? 0,
+      verify: options.verify ?? "auto",
       limits: { ...DEFAULT_LIMITS, ...options.limits },
     },
   };
+}
+
+function listOf(value: string | readonly string[]): readonly string[] {
+  return typeof value === "string" ? [value] : [...value];
+}
+
+function checkedPattern(pattern: string): string {
+  try {
+    parseHeaderPattern(pattern);
+    return pattern;
+  } catch (error) {
+    throw new TypeError(`httpHeaderForwardPattern is no regular expression: ${String(error)}`, {
+      cause: error,
+    });
+  }
 }
 
 function isList(value: StartServerOptions["modelRepository"]): value is readonly ModelRepositoryOption[] {

@@ -31,13 +31,24 @@ const OPTIONS: ServerOptions = {
   strictReadiness: true,
   exitOnError: true,
   disableAutoCompleteConfig: false,
+  modelConfigName: "",
+  modelLoadThreadCount: 4,
+  modelLoadRetryCount: 0,
+  exitTimeoutSecs: 30,
   logVerbose: 0,
+  logInfo: true,
+  logWarning: true,
+  logError: true,
+  logFormat: "default",
   defaultMaxBatchSize: 4,
   httpMaxInputSize: 1_000_000,
+  httpRestrictedApis: [],
+  httpHeaderForwardPattern: "",
   gpuFallback: "cpu",
   allowSoftwareGpu: false,
   foldGpus: false,
   threads: 0,
+  verify: "auto",
   limits: { createMs: 60_000, firstRunMs: 60_000, runMs: 60_000 },
 };
 const ENGINE: OnnxEngine = { build: "wasm", load: () => import("onnxruntime-web") };
@@ -64,7 +75,9 @@ async function startServer() {
     spawn(url) {
       spawnedUrls.push(url);
       const { left, right } = realEndpoints();
-      runInstanceWorker(right, ENGINE, { platform: { locks, gpu: undefined, openStore: () => undefined } });
+      runInstanceWorker(right, ENGINE, {
+        platform: { locks, gpu: undefined, hasWebNn: false, openStore: () => undefined },
+      });
       const terminate = (): void => {
         left.kill();
         right.kill();

@@ -1,15 +1,16 @@
-import { engineFiles, prepareOnnx } from "@naiad/backend-onnxruntime";
-import type { Capabilities, Clock, FileStore, Logger, RepositorySource } from "@naiad/core";
-import { createInferenceServer } from "@naiad/core";
+import { ENGINE_VERSION, engineFiles, prepareOnnx } from "@naiad/backend-onnxruntime";
+import type { Backend, Capabilities, Clock, FileStore, LoadOrigin, Logger, RepositorySource } from "@naiad/core";
+import { createInferenceServer, createLogControl, createVerifiedBackend } from "@naiad/core";
 import { createHttpHandler } from "@naiad/http";
 import type { FaultHook, LockManagerLike } from "@naiad/link";
 import { whenDead } from "@naiad/link";
 import { encodeConfig } from "@naiad/model-config";
-import type { RepositoryLocation, ServerOptions } from "@naiad/protocol";
+import type { RepositoryLocation } from "@naiad/protocol";
 import type { HostStart } from "../contracts.ts";
 import { aliveLock, WIRE_VERSION } from "../contracts.ts";
 import { lockDownloads } from "../storage/lock-downloads.ts";
-import { SERVER_VERSION } from "../version.ts";
+import { NAIAD_VERSION, SERVER_VERSION } from "../version.ts";
+import { compress } from "./compress.ts";
 import { decompress } from "./decompress.ts";
 import { createDigest } from "./digest.ts";
 import type { Subscribe } from "./event-stream.ts";
@@ -36,6 +37,8 @@ export interface HostPlatform {
   readonly newId: () => string;
   readonly writeLog: (line: LogLine) => void;
   readonly fault?: FaultHook;
+  /** Beside ONNX Runtime. */
+  readonly backends?: readonly Backend[];
   probe(): Promise<Capabilities>;
   openStore(name: string, logger: Logger): Promise<FileStore>;
   openSource(location: RepositoryLocation, store: FileStore, logger: Logger): RepositorySource;
@@ -45,17 +48,20 @@ export interface HostPlatform {
 export async function composeHost(start: HostStart, platform: HostPlatform): Promise<HostParts> {
   const { assets } = start;
   const { clock, locks, newId } = platform;
+  const logControl = createLogControl(start.options);
   const logger = createLogBook({
     epochMs: () => clock.epochMs(),
     sink: platform.writeLog,
-    verboseLevel: start.options.logVerbose,
+    control: logControl,
   });
   const [capabilities, store] = await Promise.all([
     platform.probe(),
     platform.openStore(start.storageName, logger),
   ]);
   const succession = createSuccession(store, logger);
-  const options = await succeed(start, succession);
+  const inherited = await inheritance(start, succession);
+  // A model that cannot be loaded any more is no reason to end a server that others use.
+  const options = inherited === undefined ? start.options : { ...start.options, exitOnError: false };
   const workers = createInstanceWorkers({
     spawner: platform.spawner,
     clock,
@@ -77,29 +83,46 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
   const onnxruntime = createWorkerBackend({
     name: "onnxruntime",
     prepare: (model, prepareOptions) =>
-      prepareOnnx(model, { ...prepareOptions, defaultMaxBatchSize: options.defaultMaxBatchSize }),
+      prepareOnnx(model, {
+        ...prepareOptions,
+        defaultMaxBatchSize: options.defaultMaxBatchSize,
+        warn: (message) => {
+          logger.log("warning", message);
+        },
+      }),
     workers,
     limits: options.limits,
     encodeConfig,
     newId,
   });
+  const digest = createDigest(platform.subtle);
+  const build = platform.hasJspi ? "jspi" : "asyncify";
+  const verified = createVerifiedBackend(onnxruntime, {
+    store,
+    digest,
+    capabilities,
+    engine: `onnxruntime-web ${ENGINE_VERSION} ${build}, naiad ${NAIAD_VERSION}`,
+    logger,
+  });
   const server = createInferenceServer({
     options,
     sources: options.modelRepositories.map((location) => platform.openSource(location, store, logger)),
     store,
-    digest: createDigest(platform.subtle),
-    backends: [onnxruntime],
+    digest,
+    backends: [verified, ...(platform.backends ?? [])],
     capabilities,
     clock,
     logger,
+    logControl,
     downloadLock: lockDownloads(locks),
+    ...(inherited && { inherited }),
     version: SERVER_VERSION,
   });
   let isServing = true;
   server.subscribe((event) => {
     // What a stop unloads stays for the successor.
     if (event.kind === "model" && isServing) {
-      succession.leave(start.hostId, [...new Set(server.instances().map(({ modelName }) => modelName))]);
+      succession.leave(start.hostId, server.servedModels());
     }
   });
   return {
@@ -112,6 +135,9 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
         handlers: server,
         maxInputSize: options.httpMaxInputSize,
         decompress,
+        compress,
+        restrictedApis: options.httpRestrictedApis,
+        headerForwardPattern: options.httpHeaderForwardPattern,
       }),
     },
     start: (signal) => server.start(signal),
@@ -126,14 +152,13 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
   };
 }
 
-/**
- * The options to run with: a successor loads what its predecessor served. A model of these that cannot be loaded any more
- * is no reason to end a server that others use.
- */
-async function succeed({ options, successorOf }: HostStart, succession: Succession): Promise<ServerOptions> {
-  if (successorOf === undefined || options.modelControlMode !== "explicit") return options;
-  const inherited = await succession.inheritedFrom(successorOf);
-  return inherited === undefined ? options : { ...options, loadModels: inherited, exitOnError: false };
+/** What the predecessor served, where this host takes over from one whose models were loaded by request. */
+function inheritance(
+  { options, successorOf }: HostStart,
+  succession: Succession,
+): Promise<readonly LoadOrigin[] | undefined> {
+  if (successorOf === undefined || options.modelControlMode !== "explicit") return Promise.resolve(undefined);
+  return succession.inheritedFrom(successorOf);
 }
 
 /** The server's events, and as log events the lines of the whole host, of which the server's own are only a part. */

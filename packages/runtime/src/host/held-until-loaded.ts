@@ -33,6 +33,14 @@ export function heldUntilLoaded(
       repositoryIndex: held("repositoryIndex"),
       repositoryModelLoad: held("repositoryModelLoad"),
       repositoryModelUnload: held("repositoryModelUnload"),
+      traceSetting: held("traceSetting"),
+      logSettings: held("logSettings"),
+      systemSharedMemoryStatus: held("systemSharedMemoryStatus"),
+      systemSharedMemoryRegister: held("systemSharedMemoryRegister"),
+      systemSharedMemoryUnregister: held("systemSharedMemoryUnregister"),
+      cudaSharedMemoryStatus: held("cudaSharedMemoryStatus"),
+      cudaSharedMemoryRegister: held("cudaSharedMemoryRegister"),
+      cudaSharedMemoryUnregister: held("cudaSharedMemoryUnregister"),
     },
     handleExchange: async (request) => {
       if (!request.rawTarget.startsWith("/v2/health/")) await wait(request.signal);

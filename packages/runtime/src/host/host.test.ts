@@ -8,7 +8,7 @@ import type {
   ServerEvent,
 } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
-import { createFakeClock, memoryLocks, pairedEndpoints } from "@naiad/testing";
+import { createFakeClock, fakeHandlers, memoryLocks, pairedEndpoints } from "@naiad/testing";
 import { describe, expect, it } from "vitest";
 import type { GatewayContract, GatewayExchange, HostStart } from "../contracts.ts";
 import { aliveLock, WIRE_VERSION } from "../contracts.ts";
@@ -27,13 +27,24 @@ const START: HostStart = {
     strictReadiness: true,
     exitOnError: true,
     disableAutoCompleteConfig: false,
+    modelConfigName: "",
+    modelLoadThreadCount: 4,
+    modelLoadRetryCount: 0,
+    exitTimeoutSecs: 30,
     logVerbose: 0,
+    logInfo: true,
+    logWarning: true,
+    logError: true,
+    logFormat: "default",
     defaultMaxBatchSize: 4,
     httpMaxInputSize: 1,
+    httpRestrictedApis: [],
+    httpHeaderForwardPattern: "",
     gpuFallback: "cpu",
     allowSoftwareGpu: false,
     foldGpus: false,
     threads: 0,
+    verify: "auto",
     limits: { createMs: 1, firstRunMs: 1, runMs: 1 },
   },
   assets: { host: "", instanceWasm: "", instanceJspi: "", instanceAsyncify: "", ort: "" },
@@ -59,19 +70,10 @@ function setUp(script: Script = {}) {
   const locks = memoryLocks();
   const listeners = new Set<(event: ServerEvent) => void>();
   const refuse = () => Promise.reject(new InferenceError("UNAVAILABLE", "not in this test"));
-  const operations: OperationHandlers = {
+  const operations = fakeHandlers({
     serverLive: () => Promise.resolve({ live: true }),
-    serverReady: refuse,
-    serverMetadata: refuse,
-    modelReady: refuse,
-    modelMetadata: refuse,
-    modelConfig: refuse,
-    modelStatistics: refuse,
     modelInfer: script.infer ?? refuse,
-    repositoryIndex: refuse,
-    repositoryModelLoad: refuse,
-    repositoryModelUnload: refuse,
-  };
+  });
   const host = createHost({
     clock,
     holdAlive: (hostId) => holdAlive(locks, aliveLock(hostId)),

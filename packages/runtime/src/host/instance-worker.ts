@@ -210,8 +210,7 @@ export class InstanceWorker {
       try {
         await this.#options.fault?.("host.before-dispatch", instanceId);
         const answer = this.#channel.call("execute", { instanceId, requests }, { transfer });
-        const { outcomes, times } = await this.#owe(call, answer);
-        return { kind: "completed", outcomes, times };
+        return { kind: "completed", ...(await this.#owe(call, answer)) };
       } catch (thrown) {
         if (this.#hasEnded()) return this.#loss(instanceId);
         const error = InferenceError.from(thrown).toWire();

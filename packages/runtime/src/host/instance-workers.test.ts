@@ -87,6 +87,7 @@ function scriptedSpawner(clock: FakeClock, script: Script) {
               perform("execute", instanceId, {
                 outcomes: requests.map(() => ({ kind: "response", outputs: [], parameters: {} }) as const),
                 times: TIMES,
+                nonFiniteOutputs: 0,
               }),
             release: ({ instanceId }) => perform("release", instanceId, { releasedBytes: 60 }),
           },
@@ -366,6 +367,7 @@ describe("createInstanceWorkers: executing", () => {
       kind: "completed",
       outcomes: [{ kind: "response" }, { kind: "response" }],
       times: TIMES,
+      nonFiniteOutputs: 0,
     });
   });
 

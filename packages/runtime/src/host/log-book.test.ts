@@ -1,16 +1,19 @@
+import { createLogControl } from "@naiad/core";
+import { SERVER_OPTIONS } from "@naiad/testing";
 import { describe, expect, it } from "vitest";
 import { createLogBook } from "./log-book.ts";
 import type { LogLine } from "./log-book.ts";
 
-function book(options: { readonly verboseLevel?: number; readonly capacity?: number } = {}) {
+function book(options: { readonly capacity?: number } = {}) {
+  const control = createLogControl(SERVER_OPTIONS);
   const written: LogLine[] = [];
   const log = createLogBook({
     epochMs: () => 5,
     sink: (line) => written.push(line),
-    verboseLevel: 0,
+    control,
     ...options,
   });
-  return { log, written };
+  return { log, written, control };
 }
 
 describe("createLogBook", () => {
@@ -40,12 +43,12 @@ describe("createLogBook", () => {
     expect(kept).toEqual(["b", "c"]);
   });
 
-  it.each([
-    [0, []],
-    [1, ["detail"]],
-  ])("at verbose level %d keeps the verbose lines %o", (verboseLevel, expected) => {
-    const { log, written } = book({ verboseLevel });
+  it("drops what the settings do not want at that moment", () => {
+    const { log, written, control } = book();
+    log.log("verbose", "too early");
+    control.update({ log_verbose_level: 1, log_info: false });
     log.log("verbose", "detail");
-    expect(written.map(({ message }) => message)).toEqual(expected);
+    log.log("info", "too late");
+    expect(written.map(({ message }) => message)).toEqual(["detail"]);
   });
 });

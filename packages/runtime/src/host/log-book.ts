@@ -1,4 +1,4 @@
-import type { Logger, LogLevel } from "@naiad/core";
+import type { LogControl, Logger, LogLevel } from "@naiad/core";
 
 export interface LogLine {
   readonly level: LogLevel;
@@ -16,8 +16,8 @@ export interface LogBookOptions {
   readonly epochMs: () => number;
   /** Where lines go besides the book, for example the console. */
   readonly sink: (line: LogLine) => void;
-  /** Lines of level `verbose` are dropped at 0 (tritonserver's `--log-verbose`). */
-  readonly verboseLevel: number;
+  /** What it does not accept is dropped. Asked for every line, since the settings change while the server runs. */
+  readonly control: Pick<LogControl, "accepts">;
   readonly capacity?: number;
 }
 
@@ -27,7 +27,7 @@ export function createLogBook(options: LogBookOptions): LogBook {
   const listeners = new Set<(line: LogLine) => void>();
   return {
     log(level, message) {
-      if (level === "verbose" && options.verboseLevel < 1) return;
+      if (!options.control.accepts(level)) return;
       const line: LogLine = { level, message, epochMs: options.epochMs() };
       lines.push(line);
       if (lines.length > capacity) lines.shift();

@@ -1,17 +1,19 @@
-import type { FileStore, Logger } from "@naiad/core";
+import type { FileStore, LoadOrigin, Logger } from "@naiad/core";
+import { parseModelFile } from "@naiad/core";
 import { InferenceError } from "@naiad/protocol";
 
 const DOCUMENT = "last-host";
 
 /**
- * What a host leaves to its successor: the names of the models it served. A page that takes over from another host, or
- * restarts its own, goes on with the models that were loaded through the API, not only with those of the options.
+ * What a host leaves to its successor: the models it served, with the configurations and files that load requests gave
+ * them. A page that takes over from another host, or restarts its own, goes on with the models that were loaded through the
+ * API, not only with those of the options.
  */
 export interface Succession {
   /** The models that the host `hostId` served last, or `undefined` when it was not the last host here. */
-  inheritedFrom(hostId: string): Promise<readonly string[] | undefined>;
+  inheritedFrom(hostId: string): Promise<readonly LoadOrigin[] | undefined>;
   /** Leaves `models` to the successor of `hostId`. Failures are logged: serving goes on without. */
-  leave(hostId: string, models: readonly string[]): void;
+  leave(hostId: string, models: readonly LoadOrigin[]): void;
 }
 
 export function createSuccession(store: FileStore, logger: Logger): Succession {
@@ -42,11 +44,33 @@ export function createSuccession(store: FileStore, logger: Logger): Succession {
   };
 }
 
-function readWill(text: string): { readonly hostId: string; readonly models: readonly string[] } | undefined {
-  const will: unknown = JSON.parse(text);
-  if (typeof will !== "object" || will === null || !("hostId" in will) || !("models" in will))
+interface Will {
+  readonly hostId: string;
+  readonly models: readonly LoadOrigin[];
+}
+
+/** An older version of this page may have written it. */
+function readWill(text: string): Will | undefined {
+  try {
+    const will: unknown = JSON.parse(text);
+    if (typeof will !== "object" || will === null || !("hostId" in will) || !("models" in will)) {
+      return undefined;
+    }
+    const { hostId, models } = will;
+    if (typeof hostId !== "string" || !Array.isArray(models)) return undefined;
+    return { hostId, models: models.flatMap(readOrigin) };
+  } catch {
     return undefined;
-  const { hostId, models } = will;
-  if (typeof hostId !== "string" || !Array.isArray(models)) return undefined;
-  return { hostId, models: models.filter((name) => typeof name === "string") };
+  }
+}
+
+/** Nothing for what is no model; throws for a model whose files cannot be understood. */
+function readOrigin(value: unknown): readonly LoadOrigin[] {
+  if (typeof value !== "object" || value === null || !("modelName" in value)) return [];
+  const { modelName } = value;
+  if (typeof modelName !== "string") return [];
+  const config = "config" in value && typeof value.config === "string" ? { config: value.config } : {};
+  if (!("files" in value) || !Array.isArray(value.files)) return [{ modelName, ...config }];
+  const files = value.files.map((file: unknown, index) => parseModelFile(file, `files[${index}]`));
+  return [{ modelName, ...config, files }];
 }

@@ -7,11 +7,17 @@ import { openStoreAt } from "../storage/open-file-store.ts";
 export interface InstancePlatform {
   readonly locks: LockManagerLike;
   readonly gpu: GPU | undefined;
+  readonly hasWebNn: boolean;
   /** `undefined` where the content of files is posted instead. */
   openStore(location: StoreLocation): FileStore | undefined;
 }
 
 export function browserPlatform(scope: { readonly navigator: Partial<WorkerNavigator> }): InstancePlatform {
   const { locks, gpu } = scope.navigator;
-  return { locks: platformLocks(locks === undefined ? {} : { locks }), gpu, openStore: openStoreAt };
+  return {
+    locks: platformLocks(locks === undefined ? {} : { locks }),
+    gpu,
+    hasWebNn: "ml" in scope.navigator,
+    openStore: openStoreAt,
+  };
 }

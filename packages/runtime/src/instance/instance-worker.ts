@@ -1,5 +1,11 @@
-import type { OnnxEngine, OnnxInstance, Ort } from "@naiad/backend-onnxruntime";
-import { createOnnxInstance, startEngine } from "@naiad/backend-onnxruntime";
+import type {
+  GpuAccelerator,
+  InstanceHooks,
+  OnnxEngine,
+  OnnxInstance,
+  Ort,
+} from "@naiad/backend-onnxruntime";
+import { createOnnxInstance, gpuAccelerators, startEngine } from "@naiad/backend-onnxruntime";
 import type { ExecutionTarget } from "@naiad/backend-onnxruntime";
 import type { InstanceDevice } from "@naiad/core";
 import { createChannel, createSerialQueue, holdAlive } from "@naiad/link";
@@ -14,6 +20,7 @@ import type {
   InstanceWorkerStart,
 } from "../contracts.ts";
 import { createGpuDevices } from "./gpu-devices.ts";
+import { firstSupported } from "./first-supported.ts";
 import type { InstancePlatform } from "./instance-platform.ts";
 import { outputBuffers } from "./output-buffers.ts";
 import { readModel } from "./read-model.ts";
@@ -52,8 +59,11 @@ export function runInstanceWorker(scope: Endpoint, engine: OnnxEngine, options: 
     ort = await startEngine(engine, settings);
   }
 
-  async function targetOf(device: InstanceDevice): Promise<ExecutionTarget> {
-    return device.kind === "cpu" ? { kind: "wasm" } : { kind: "webgpu", gpu: await gpus.get(device.adapter) };
+  async function targetOf(device: InstanceDevice, accelerator: GpuAccelerator): Promise<ExecutionTarget> {
+    if (device.kind === "cpu") return { kind: "wasm" };
+    if (accelerator === "webgpu") return { kind: "webgpu", gpu: await gpus.get(device.adapter) };
+    if (platform.hasWebNn) return { kind: "webnn" };
+    throw new InferenceError("UNSUPPORTED", "WebNN is not available in this browser");
   }
 
   async function create(input: InstanceCreate): Promise<OnnxInstance> {
@@ -63,21 +73,23 @@ export function runInstanceWorker(scope: Endpoint, engine: OnnxEngine, options: 
     host.notify("operation", { instanceId, operation: "create" });
     const config = decodeConfig(input.config);
     const content = await readModel(input, config, (location) => platform.openStore(location));
-    const target = await targetOf(input.device);
-    const instance = await createOnnxInstance(
-      ort,
-      engine.build,
-      { config, target, ...content },
-      {
-        onRun: (operation) => {
-          if (operation === "run" && !hasWaited) return;
-          host.notify("operation", { instanceId, operation });
-        },
-        log: (level, message) => {
-          host.notify("log", { level, message: `${input.instanceName}: ${message}` });
-        },
+    const engineOf = ort;
+    const hooks: InstanceHooks = {
+      onRun: (operation) => {
+        if (operation === "run" && !hasWaited) return;
+        host.notify("operation", { instanceId, operation });
       },
-    );
+      log: (level, message) => {
+        host.notify("log", { level, message: `${input.instanceName}: ${message}` });
+      },
+    };
+    const createOn = async (accelerator: GpuAccelerator): Promise<OnnxInstance> => {
+      const target = await targetOf(input.device, accelerator);
+      return createOnnxInstance(engineOf, engine.build, { config, target, ...content }, hooks);
+    };
+    const instance = await firstSupported(gpuAccelerators(config), createOn, (reason) => {
+      hooks.log("warning", reason);
+    });
     instances.set(instanceId, instance);
     return instance;
   }

@@ -2,13 +2,14 @@ import type { ExternalFile } from "@naiad/backend-onnxruntime";
 import { externalFilePaths, onnxFilePath } from "@naiad/backend-onnxruntime";
 import type { FileStore, StoreLocation } from "@naiad/core";
 import { storedModelFiles } from "@naiad/core";
-import type { ModelConfig } from "@naiad/model-config";
+import type { ModelConfig, OnnxModel } from "@naiad/model-config";
 import { byteSourceOf, readOnnxModel } from "@naiad/model-config";
 import { InferenceError } from "@naiad/protocol";
 import type { InstanceCreate } from "../contracts.ts";
 
 export interface ModelContent {
   readonly model: Uint8Array;
+  readonly onnx: OnnxModel;
   readonly externalFiles: readonly ExternalFile[];
 }
 
@@ -27,7 +28,7 @@ export async function readModel(
   for (const file of externalFilePaths(location, path, onnx)) {
     externalFiles.push({ path: file.location, bytes: await read(file.path) });
   }
-  return { model, externalFiles };
+  return { model, onnx, externalFiles };
 }
 
 function fileReader(

@@ -4,9 +4,12 @@ import {
   affineModel,
   classifierModel,
   cnnModel,
+  convolutionModel,
   externalDataModel,
   identityModel,
   mlpModel,
+  optionalInputModel,
+  raggedSumModel,
   slowLoopModel,
   textAddSubModel,
 } from "./models.ts";
@@ -44,6 +47,10 @@ export function fixtureModels(): FixtureModel[] {
     fp16Add(),
     externalData(),
     versions(),
+    optionalInput(),
+    raggedSum(),
+    convolution(128),
+    convolution(129),
   ];
 }
 
@@ -251,6 +258,70 @@ ${ONE_CPU}
 `,
       "1/model.onnx": affineModel(1, 100),
       "2/model.onnx": affineModel(1, 200),
+    },
+  };
+}
+
+function optionalInput(): FixtureModel {
+  return {
+    name: "optional_input",
+    files: {
+      "config.pbtxt": `name: "optional_input"
+backend: "onnxruntime"
+input [
+  { name: "INPUT" data_type: TYPE_FP32 dims: [ 4 ] },
+  { name: "BIAS" data_type: TYPE_FP32 dims: [ 4 ] optional: true }
+]
+output [ { name: "OUTPUT" data_type: TYPE_FP32 dims: [ 4 ] } ]
+${ONE_CPU}
+`,
+      "1/model.onnx": optionalInputModel(),
+    },
+  };
+}
+
+/** Says nothing of where it is to run, so a GPU is taken where there is one. */
+function convolution(channels: number): FixtureModel {
+  const name = `conv_${channels}`;
+  return {
+    name,
+    files: {
+      "config.pbtxt": `name: "${name}"
+backend: "onnxruntime"
+max_batch_size: 8
+input [ { name: "INPUT" data_type: TYPE_FP32 dims: [ ${channels}, 8 ] } ]
+output [ { name: "OUTPUT" data_type: TYPE_FP32 dims: [ 4, 8 ] } ]
+`,
+      "1/model.onnx": convolutionModel(channels),
+    },
+  };
+}
+
+function raggedSum(): FixtureModel {
+  return {
+    name: "ragged_sum",
+    files: {
+      "config.pbtxt": `name: "ragged_sum"
+backend: "onnxruntime"
+max_batch_size: 16
+input [ { name: "ITEMS" data_type: TYPE_FP32 dims: [ -1 ] allow_ragged_batch: true } ]
+output [
+  { name: "SUM" data_type: TYPE_FP32 dims: [ 1 ] },
+  { name: "COPY" data_type: TYPE_FP32 dims: [ -1 ] }
+]
+batch_input [
+  {
+    kind: BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO
+    target_name: "ENDS"
+    data_type: TYPE_INT32
+    source_input: "ITEMS"
+  }
+]
+batch_output [ { target_name: "COPY" kind: BATCH_SCATTER_WITH_INPUT_SHAPE source_input: "ITEMS" } ]
+dynamic_batching { max_queue_delay_microseconds: 20000 }
+${ONE_CPU}
+`,
+      "1/model.onnx": raggedSumModel(),
     },
   };
 }

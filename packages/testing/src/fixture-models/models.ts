@@ -1,4 +1,14 @@
-import { attribute, bools, ElementType, external, floats, node, onnxModel, value } from "./onnx-graph.ts";
+import {
+  attribute,
+  bools,
+  ElementType,
+  external,
+  floats,
+  integers,
+  node,
+  onnxModel,
+  value,
+} from "./onnx-graph.ts";
 import type { Dimension, Graph, InlineTensor, Node } from "./onnx-graph.ts";
 import { reluWeights, seeded } from "./seeded.ts";
 
@@ -237,4 +247,73 @@ export function externalDataModel(location: string): {
     node: [node("MatMul", ["INPUT", "weight"], ["OUTPUT"])],
   });
   return { model, data };
+}
+
+/** OUTPUT = INPUT + BIAS, FP32 [4]; the model brings a BIAS of 1, 2, 3, 4 for whoever does not give one. */
+export function optionalInputModel(): Uint8Array {
+  return onnxModel({
+    name: "optional_input",
+    input: [value("INPUT", ElementType.FLOAT, [4]), value("BIAS", ElementType.FLOAT, [4])],
+    output: [value("OUTPUT", ElementType.FLOAT, [4])],
+    initializer: [floats("BIAS", [4], [1, 2, 3, 4])],
+    node: [node("Add", ["INPUT", "BIAS"], ["OUTPUT"])],
+  });
+}
+
+/**
+ * One convolution over time with this many input channels, FP32 [channels, 8] to [4, 8]. With 129 of them ONNX Runtime
+ * 1.30 computes it wrongly on WebGPU, with 128 it does not.
+ */
+export function convolutionModel(channels: number): Uint8Array {
+  const [filters, kernel] = [4, 3];
+  const fanIn = channels * kernel;
+  const random = seeded(channels);
+  return onnxModel({
+    name: `convolution_${channels}`,
+    input: [value("INPUT", ElementType.FLOAT, ["batch", channels, 8])],
+    output: [value("OUTPUT", ElementType.FLOAT, ["batch", filters, 8])],
+    initializer: [
+      floats("kernel", [filters, channels, kernel], reluWeights(random, filters * fanIn, fanIn)),
+      floats("bias", [filters], reluWeights(random, filters, fanIn)),
+    ],
+    node: [
+      node(
+        "Conv",
+        ["INPUT", "kernel", "bias"],
+        ["OUTPUT"],
+        [attribute.ints("kernel_shape", [kernel]), attribute.ints("pads", [1, 1])],
+      ),
+    ],
+  });
+}
+
+/**
+ * SUM[i] is the sum of ITEMS from ENDS[i] to ENDS[i + 1], and COPY is ITEMS: what a batch of requests with different
+ * lengths looks like to a model.
+ */
+export function raggedSumModel(): Uint8Array {
+  return onnxModel({
+    name: "ragged_sum",
+    input: [value("ITEMS", ElementType.FLOAT, ["items"]), value("ENDS", ElementType.INT32, ["ends"])],
+    output: [value("SUM", ElementType.FLOAT, ["requests", 1]), value("COPY", ElementType.FLOAT, ["items"])],
+    initializer: [
+      integers("axis_0", [], [0]),
+      integers("axis_1", [1], [1]),
+      integers("first", [1], [0]),
+      integers("second", [1], [1]),
+      integers("last", [1], [-1]),
+      integers("end", [1], [1_000_000]),
+      floats("nothing", [1], [0]),
+    ],
+    node: [
+      node("Identity", ["ITEMS"], ["COPY"]),
+      node("CumSum", ["ITEMS", "axis_0"], ["running"]),
+      node("Concat", ["nothing", "running"], ["sums"], [attribute.int("axis", 0)]),
+      node("Gather", ["sums", "ENDS"], ["at_ends"]),
+      node("Slice", ["at_ends", "second", "end"], ["after"]),
+      node("Slice", ["at_ends", "first", "last"], ["before"]),
+      node("Sub", ["after", "before"], ["difference"]),
+      node("Unsqueeze", ["difference", "axis_1"], ["SUM"]),
+    ],
+  });
 }

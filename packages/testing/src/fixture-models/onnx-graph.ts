@@ -81,11 +81,15 @@ export function bools(name: string, dims: readonly number[], values: readonly bo
   return raw(name, ElementType.BOOL, dims, new Uint8Array(values.map(Number)));
 }
 
+export function integers(name: string, dims: readonly number[], values: readonly number[]): InlineTensor {
+  return raw(name, ElementType.INT64, dims, BigInt64Array.from(values, BigInt));
+}
+
 function raw(
   name: string,
   dataType: ElementType,
   dims: readonly number[],
-  data: Float32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>,
+  data: Float32Array<ArrayBuffer> | BigInt64Array<ArrayBuffer> | Uint8Array<ArrayBuffer>,
 ): InlineTensor {
   return {
     name,
