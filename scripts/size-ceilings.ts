@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
  * a ceiling well above the size is lowered the same way.
  */
 const CEILINGS: Readonly<Record<string, { readonly bytes: number; readonly why: string }>> = {
-  "index.js": { bytes: 40_000, why: "what every page loads first; with its comments, a bundler halves it" },
+  "index.js": { bytes: 46_000, why: "what every page loads first; with its comments, a bundler halves it" },
   "naiad-sw.js": { bytes: 12_000, why: "read again at each start of the service worker" },
   "workers/host.js": {
     bytes: 120_000,
