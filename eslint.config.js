@@ -1,15 +1,27 @@
+import { readdirSync } from "node:fs";
 import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
 
-// The same projects that the compiler builds: each file is linted with the globals of the place it runs in.
-const PROJECTS = [
-  "packages/*/tsconfig.json",
-  "packages/*/tsconfig.test.json",
-  "apps/*/tsconfig.json",
-  "apps/*/tsconfig.worker.json",
-  "e2e/tsconfig.json",
-  "scripts/tsconfig.json",
-];
+// Each file is linted in the project that the compiler builds it in, with the globals of the place it runs in. The programs
+// of other projects contain it as well, where it is imported, with other globals.
+const PROJECTS = {
+  "packages/*/": ["tsconfig.json", "tsconfig.test.json"],
+  "apps/playground/": ["tsconfig.json", "tsconfig.worker.json"],
+  "e2e/": ["tsconfig.json"],
+  "scripts/": ["tsconfig.json"],
+  "conformance/": ["tsconfig.json"],
+};
+const PACKAGES = readdirSync(new URL("packages", import.meta.url));
+
+function projectsOf([folder, files]) {
+  const folders = folder.includes("*") ? PACKAGES.map((name) => folder.replace("*", name)) : [folder];
+  return folders.map((place) => ({
+    files: [`${place}**/*.ts`, `${place}**/*.tsx`],
+    languageOptions: {
+      parserOptions: { project: files.map((file) => place + file), tsconfigRootDir: import.meta.dirname },
+    },
+  }));
+}
 
 export default defineConfig(
   {
@@ -27,7 +39,6 @@ export default defineConfig(
   {
     files: ["**/*.ts", "**/*.tsx"],
     extends: [tseslint.configs.strictTypeChecked],
-    languageOptions: { parserOptions: { project: PROJECTS, tsconfigRootDir: import.meta.dirname } },
     linterOptions: { reportUnusedDisableDirectives: "error" },
     rules: {
       "@typescript-eslint/switch-exhaustiveness-check": [
@@ -43,6 +54,13 @@ export default defineConfig(
       // `Record<never, never>` says "offers nothing" in the contracts; that is what it is for.
       "@typescript-eslint/no-generated-empty-object-type": "off",
       "no-console": "error",
+    },
+  },
+  Object.entries(PROJECTS).flatMap(projectsOf),
+  {
+    files: ["*.config.ts"],
+    languageOptions: {
+      parserOptions: { project: ["scripts/tsconfig.json"], tsconfigRootDir: import.meta.dirname },
     },
   },
   {
@@ -63,6 +81,7 @@ export default defineConfig(
       "packages/naiad/src/command/**",
       "packages/*/scripts/**",
       "packages/*/bench/**",
+      "conformance/src/oracle/record.ts",
     ],
     rules: { "no-console": "off" },
   },

@@ -18,7 +18,10 @@ const SIXTEEN = Array.from({ length: 16 }, (_, index) => index);
 const ONES = SIXTEEN.map(() => 1);
 const texts = (values: readonly number[]): readonly string[] => values.map(String);
 
-function sumAndDifference(datatype: string, written: (values: readonly number[]) => readonly (number | string)[]): ExampleRequest {
+function sumAndDifference(
+  datatype: string,
+  written: (values: readonly number[]) => readonly (number | string)[],
+): ExampleRequest {
   return {
     datatype,
     inputs: { INPUT0: written(SIXTEEN), INPUT1: written(ONES) },

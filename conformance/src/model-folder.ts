@@ -9,7 +9,9 @@ export function readModelRepository(folder: string): Readonly<Record<string, Mem
 }
 
 function readModel(directory: string): MemoryModel {
-  const files = readdirSync(directory, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile());
+  const files = readdirSync(directory, { withFileTypes: true, recursive: true }).filter((entry) =>
+    entry.isFile(),
+  );
   return Object.fromEntries(
     files.map(({ parentPath, name }) => {
       const path = join(parentPath, name);

@@ -54,7 +54,11 @@ const SUITES: readonly Suite[] = [
 ];
 
 /** Runs every suite and prints one table. Never rejects for what a suite finds or throws: that is a failure of it. */
-export async function runConformance({ folder, print, only }: ConformanceOptions): Promise<ConformanceCounts> {
+export async function runConformance({
+  folder,
+  print,
+  only,
+}: ConformanceOptions): Promise<ConformanceCounts> {
   const reports: (TimedReport | MissingSuite)[] = [];
   for (const suite of SUITES) {
     if (only !== undefined && !only.some((word) => suite.name.includes(word))) continue;

@@ -93,10 +93,7 @@ function parseTritonJson(text: string): JsonAnswer {
   return JSON.parse(quoted) as JsonAnswer;
 }
 
-function packElements(
-  datatype: V2Datatype,
-  data: readonly (number | boolean | string)[],
-): Uint8Array<ArrayBufferLike> {
+function packElements(datatype: V2Datatype, data: readonly (number | boolean | string)[]): Uint8Array {
   const numbers = (): number[] => data.map(Number);
   switch (datatype) {
     case "BYTES":

@@ -64,7 +64,7 @@ export function elementsOf({ datatype, bytes }: Pick<V2Tensor, "datatype" | "byt
 function texts(bytes: Uint8Array, view: DataView): string[] {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const found: string[] = [];
-  for (let offset = 0; offset < bytes.byteLength; ) {
+  for (let offset = 0; offset < bytes.byteLength;) {
     const length = view.getUint32(offset, true);
     found.push(decoder.decode(bytes.subarray(offset + 4, offset + 4 + length)));
     offset += 4 + length;

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 /** Triton's configurations, what protobuf reads in them (`golden`), and what Triton says to them (`expected`). */
 export interface ConfigCorpus {
@@ -15,7 +15,8 @@ export interface ConfigCorpus {
 export interface ConfigCase {
   /** `<kind>/<group>/<model>`. */
   readonly name: string;
-  readonly kind: "noautofill_platform" | "autofill_noplatform" | "autofill_noplatform_success" | "special_cases";
+  readonly kind:
+    "noautofill_platform" | "autofill_noplatform" | "autofill_noplatform_success" | "special_cases";
   /** The backend that the case is about: `onnx`, `ensemble`, `custom` ...; empty where it is about none. */
   readonly group: string;
   readonly modelName: string;
@@ -23,6 +24,8 @@ export interface ConfigCase {
   readonly config: string | undefined;
   /** Content of `1/model.onnx`, for the cases whose models are there. */
   readonly onnx: Uint8Array | undefined;
+  /** Whether `model-configs/expected` holds what is expected; else it lies beside the model. */
+  readonly isListed: boolean;
   readonly alternatives: readonly Alternative[];
 }
 
@@ -32,49 +35,88 @@ export interface Alternative {
   readonly isForEnsemble: boolean;
 }
 
-const KINDS = ["noautofill_platform", "autofill_noplatform_success", "autofill_noplatform", "special_cases"] as const;
+const KINDS = [
+  "noautofill_platform",
+  "autofill_noplatform_success",
+  "autofill_noplatform",
+  "special_cases",
+] as const;
 const PREFIX = "server__qa__L0_model_config__";
 
-/** Reads `<folder>/model-configs` and, where it is there, the ONNX models of `<folder>/autocomplete`. */
+/** Reads `<folder>/model-configs` and, where it is there, `<folder>/autocomplete` with models for some of its cases. */
 export function readConfigCorpus(folder: string): ConfigCorpus {
   const corpus = join(folder, "model-configs");
   const read = (...path: readonly string[]): string => readFileSync(join(corpus, ...path), "utf8");
   const fileNames = readdirSync(join(corpus, "pbtxt")).sort();
-  const present = new Set(fileNames);
+  const listed = listedExpectations(join(corpus, "expected"));
+  const known = new Set(listed.map(({ path }) => path));
+  const more = expectationsBesideModels(join(folder, "autocomplete")).filter(({ path }) => !known.has(path));
   const cases = new Map<string, ConfigCase & { readonly alternatives: Alternative[] }>();
-  const add = (kind: ConfigCase["kind"], path: string, alternative: Alternative): void => {
-    const parts = path.split("__");
-    const known = cases.get(`${kind}/${path}`);
-    if (known !== undefined) {
-      known.alternatives.push(alternative);
-      return;
+  for (const { kind, path, alternative } of [...listed, ...more]) {
+    const present = cases.get(path);
+    if (present !== undefined) {
+      present.alternatives.push(alternative);
+      continue;
     }
-    const modelName = parts.at(-1) ?? "";
-    const group = parts.length > 1 ? (parts[0] ?? "") : "";
-    const configFile = `${PREFIX}${kind}__${path}__config.pbtxt`;
-    const directory = join(folder, "autocomplete", kind, group, modelName);
-    cases.set(`${kind}/${path}`, {
-      name: [kind, ...parts].join("/"),
+    const parts = path.split("/").slice(1);
+    const directory = join(folder, "autocomplete", path);
+    const configFile = `${PREFIX}${path.replaceAll("/", "__")}__config.pbtxt`;
+    cases.set(path, {
+      name: path,
       kind,
-      group,
-      modelName,
-      config: present.has(configFile) ? read("pbtxt", configFile) : readIfThere(join(directory, "config.pbtxt"))?.toString(),
+      group: parts.length > 1 ? (parts[0] ?? "") : "",
+      modelName: parts.at(-1) ?? "",
+      config: fileNames.includes(configFile)
+        ? read("pbtxt", configFile)
+        : readIfThere(join(directory, "config.pbtxt"))?.toString(),
       onnx: readIfThere(join(directory, "1/model.onnx")),
+      isListed: known.has(path),
       alternatives: [alternative],
     });
-  };
-  for (const file of readdirSync(join(corpus, "expected")).sort()) {
-    const kind = KINDS.find((name) => file.startsWith(`${PREFIX}${name}__`));
-    const [, path, suffix] = /^(.*)__expected(.*)$/.exec(file.slice(`${PREFIX}${kind ?? ""}__`.length)) ?? [];
-    if (kind === undefined || path === undefined) throw new Error(`unknown kind of expectation: ${file}`);
-    add(kind, path, { text: read("expected", file), isForEnsemble: suffix === "_ensemble" });
   }
   return {
     fileNames,
     text: (fileName) => read("pbtxt", fileName),
-    golden: (fileName) => JSON.parse(read("golden", `${basename(fileName)}.json`)) as unknown,
+    golden: (fileName) => JSON.parse(read("golden", `${fileName}.json`)) as unknown,
     cases: [...cases.values()],
   };
+}
+
+interface Expectation {
+  readonly kind: ConfigCase["kind"];
+  /** `<kind>/<group>/<model>`, without a group where there is none. */
+  readonly path: string;
+  readonly alternative: Alternative;
+}
+
+/** File names are paths in Triton's repository, with `__` for `/`. */
+function listedExpectations(folder: string): readonly Expectation[] {
+  return readdirSync(folder)
+    .sort()
+    .map((file) => {
+      const [, name = "", suffix] = /^(.*)__expected(.*)$/.exec(file.slice(PREFIX.length)) ?? [];
+      const path = name.replaceAll("__", "/");
+      const text = readFileSync(join(folder, file), "utf8");
+      return { kind: kindOf(path), path, alternative: { text, isForEnsemble: suffix === "_ensemble" } };
+    });
+}
+
+function expectationsBesideModels(folder: string): readonly Expectation[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((file) => basename(file).startsWith("expected"))
+    .sort()
+    .map((file) => {
+      const path = dirname(file).replaceAll("\\", "/");
+      const text = readFileSync(join(folder, file), "utf8");
+      return { kind: kindOf(path), path, alternative: { text, isForEnsemble: false } };
+    });
+}
+
+function kindOf(path: string): ConfigCase["kind"] {
+  const kind = KINDS.find((name) => path.startsWith(`${name}/`));
+  if (kind === undefined) throw new Error(`unknown kind of expectation: ${path}`);
+  return kind;
 }
 
 function readIfThere(path: string): Buffer | undefined {

@@ -70,7 +70,9 @@ function parseRows(csv: string): readonly CaseRow[] {
 async function readCase(unpacked: string, { suite, name, onBareEngine, types }: CaseRow): Promise<NodeCase> {
   const directory = join(unpacked, suite, name);
   const model = await readFile(join(directory, "model.onnx"));
-  const dataSets = types.every((type) => CARRIED.has(type)) ? await readDataSets(directory, model) : undefined;
+  const dataSets = types.every((type) => CARRIED.has(type))
+    ? await readDataSets(directory, model)
+    : undefined;
   return { suite, name, onBareEngine, model, dataSets };
 }
 

@@ -1,6 +1,6 @@
 import { createMemoryRepository } from "@naiad/testing";
 import type { ExchangeHandler } from "@naiad/protocol";
-import { differenceOf, LOOSE, STRICT } from "../compare-tensors.ts";
+import { differenceOf, toleranceFor } from "../compare-tensors.ts";
 import { send, sendOk } from "../http-client.ts";
 import { digest, startInProcessServer } from "../in-process-server.ts";
 import type { SuiteReport } from "../report.ts";
@@ -59,7 +59,7 @@ async function runCase(
   { name, onBareEngine }: NodeCase,
   dataSets: readonly DataSet[],
 ): Promise<CaseOutcome> {
-  const tolerance = onBareEngine === "pass" ? STRICT : LOOSE;
+  const tolerance = toleranceFor(onBareEngine);
   let jsonRuns = 0;
   const check = async (form: string, request: InferBody, { outputs }: DataSet): Promise<void> => {
     const answer = await sendOk(handle, "POST", `/v2/models/${name}/infer`, request);

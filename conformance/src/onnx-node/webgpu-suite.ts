@@ -7,7 +7,7 @@ import { BROWSER_ARGUMENTS } from "../../../e2e/browser-arguments.ts";
 import { buildPages, serveOrigin } from "../../../e2e/origin.ts";
 import type {} from "../../../e2e/pages/test-page.ts";
 import { ensureBrowser } from "../../../scripts/lib/browser.mjs";
-import { differenceOf, LOOSE } from "../compare-tensors.ts";
+import { differenceOf, toleranceFor } from "../compare-tensors.ts";
 import type { SuiteReport } from "../report.ts";
 import { createTally, reasonOf } from "../report.ts";
 import { binaryInferRequest, readInferResponse } from "../v2-http.ts";
@@ -84,7 +84,7 @@ interface PageOutcome {
   readonly problem: string | undefined;
 }
 
-async function runInPage(page: Page, { name, dataSets }: CarriedCase): Promise<PageOutcome> {
+async function runInPage(page: Page, { name, onBareEngine, dataSets }: CarriedCase): Promise<PageOutcome> {
   const requests = dataSets.map(({ inputs }) => {
     const { headers, body } = binaryInferRequest(inputs.map(clientShaped));
     return { headers: headers.map(([key, value]): [string, string] => [key, value]), body: [...body] };
@@ -95,7 +95,7 @@ async function runInPage(page: Page, { name, dataSets }: CarriedCase): Promise<P
   try {
     for (const [index, { headers, body }] of answers.answers.entries()) {
       const outputs = readInferResponse({ headers, body: Uint8Array.from(body) });
-      const difference = differenceOf(outputs, dataSets[index]?.outputs ?? [], LOOSE);
+      const difference = differenceOf(outputs, dataSets[index]?.outputs ?? [], toleranceFor(onBareEngine));
       if (difference !== undefined) return { provider, problem: difference };
     }
     return { provider, problem: undefined };

@@ -13,7 +13,12 @@ export function modelsOf({ control, loadModels }: Scenario): Readonly<Record<str
  */
 function oracleModels(): Readonly<Record<string, MemoryModel>> {
   const models: Record<string, MemoryModel> = {};
-  const add = (name: string, program: "identity" | "add_sub", config: string, more: MemoryModel = {}): void => {
+  const add = (
+    name: string,
+    program: "identity" | "add_sub",
+    config: string,
+    more: MemoryModel = {},
+  ): void => {
     models[name] = {
       "config.pbtxt": `name: "${name}"\nbackend: "python"\n${config}\ninstance_group [ { kind: KIND_CPU } ]\n`,
       "1/model.py": PROGRAMS[program],
@@ -67,13 +72,19 @@ function brokenModels(): Readonly<Record<string, MemoryModel>> {
   const io = single("TYPE_FP32", "-1");
   return {
     bad_syntax: { "config.pbtxt": 'name: "bad_syntax"\nbackend: "python"\ninput [ {\n', ...program },
-    bad_field: { "config.pbtxt": `name: "bad_field"\nbackend: "python"\nno_such_field: 1\n${io}`, ...program },
+    bad_field: {
+      "config.pbtxt": `name: "bad_field"\nbackend: "python"\nno_such_field: 1\n${io}`,
+      ...program,
+    },
     bad_name: { "config.pbtxt": `name: "another"\nbackend: "python"\n${io}`, ...program },
     bad_dims: {
       "config.pbtxt": `name: "bad_dims"\nbackend: "python"\n${single("TYPE_FP32", "0")}`,
       ...program,
     },
-    bad_batch: { "config.pbtxt": `name: "bad_batch"\nbackend: "python"\nmax_batch_size: -1\n${io}`, ...program },
+    bad_batch: {
+      "config.pbtxt": `name: "bad_batch"\nbackend: "python"\nmax_batch_size: -1\n${io}`,
+      ...program,
+    },
     bad_backend: { "config.pbtxt": `name: "bad_backend"\nbackend: "nothing"\n${io}`, ...program },
     no_backend: { "config.pbtxt": `name: "no_backend"\n${io}`, "1/model.xyz": "" },
     no_type: {

@@ -64,7 +64,7 @@ export function recordedBody(packed: Uint8Array, encoding = ""): RecordedAnswer[
   const bytes = unpacked(packed, encoding);
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    // eslint-disable-next-line no-control-regex -- control characters are what tells binary from text
+
     if (!/[\u0000-\u0008\u000b-\u001f]/.test(text)) return { text };
   } catch {
     // Not text.

@@ -6,6 +6,7 @@ import { digest, startInProcessServer } from "../in-process-server.ts";
 import { send } from "../http-client.ts";
 import type { SuiteReport, Tally } from "../report.ts";
 import { createTally } from "../report.ts";
+import type { ComparedAnswers } from "./known-differences.ts";
 import { differenceReason } from "./known-differences.ts";
 import { modelsOf } from "./oracle-models.ts";
 import type { OracleRequest, RecordedAnswer, Recording, Scenario } from "./oracle-request.ts";
@@ -43,7 +44,8 @@ async function replay(scenario: Scenario, { answers }: Recording, tally: Tally):
   try {
     for (const [index, request] of scenario.requests.entries()) {
       const recorded = answers[index];
-      if (recorded?.name !== request.name) throw new Error(`golden/${scenario.name}.json is of other requests`);
+      if (recorded?.name !== request.name)
+        throw new Error(`golden/${scenario.name}.json is of other requests`);
       const answer = await askServer(server, request);
       compare({ scenario: scenario.name, recorded, answer }, tally);
     }
@@ -52,7 +54,10 @@ async function replay(scenario: Scenario, { answers }: Recording, tally: Tally):
   }
 }
 
-async function askServer({ handle }: InProcessServer, { name, method, target, headers, body }: OracleRequest): Promise<RecordedAnswer> {
+async function askServer(
+  { handle }: InProcessServer,
+  { name, method, target, headers, body }: OracleRequest,
+): Promise<RecordedAnswer> {
   const answer = await send(handle, method, target, {
     headers: headers.map(([key, value]) => [key.toLowerCase(), value]),
     body: new Uint8Array(body),
@@ -66,12 +71,6 @@ async function askServer({ handle }: InProcessServer, { name, method, target, he
   };
 }
 
-export interface ComparedAnswers {
-  readonly scenario: string;
-  readonly recorded: RecordedAnswer;
-  readonly answer: RecordedAnswer;
-}
-
 function compare(compared: ComparedAnswers, tally: Tally): void {
   const { scenario, recorded, answer } = compared;
   const name = `${scenario}: ${recorded.name}`;
@@ -83,7 +82,7 @@ function compare(compared: ComparedAnswers, tally: Tally): void {
   }
   const reason = differenceReason(compared);
   if (reason === undefined) tally.fail(name, `answered ${got} where Triton answers ${wanted}`);
-  else tally.leaveOut(reason, name, "count");
+  else tally.leaveOut(reason, name.slice(0, 160), "count");
 }
 
 /**
@@ -91,7 +90,8 @@ function compare(compared: ComparedAnswers, tally: Tally): void {
  * sends most of them as its web server's default, `text/plain`, though they are JSON.
  */
 function comparable({ status, headers, body }: RecordedAnswer): string {
-  const content = "text" in body ? body.text.replace(/"(ns|last_inference)":\d+/g, '"$1":0') : `base64 ${body.base64}`;
+  const content =
+    "text" in body ? body.text.replace(/"(ns|last_inference)":\d+/g, '"$1":0') : `base64 ${body.base64}`;
   const kept = Object.entries(headers).filter(([name]) => status < 400 || name !== "content-type");
   return [status, ...kept.sort().map((pair) => pair.join(": ")), content].join(" | ");
 }

@@ -114,7 +114,9 @@ async function whenReady(): Promise<string> {
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  const metadata = (await (await fetch(`http://127.0.0.1:${PORT}/v2`)).json()) as { readonly version: string };
+  const metadata = (await (await fetch(`http://127.0.0.1:${PORT}/v2`)).json()) as {
+    readonly version: string;
+  };
   return metadata.version;
 }
 
@@ -143,7 +145,7 @@ function recordOne({ name, method, target, headers, body }: OracleRequest): Prom
             request: target,
             status: response.statusCode ?? 0,
             headers: meaningfulHeaders(pairs),
-            body: recordedBody(Buffer.concat(pieces), response.headers["content-encoding"]),
+            body: withoutPath(recordedBody(Buffer.concat(pieces), response.headers["content-encoding"])),
           });
         });
       },
@@ -151,4 +153,9 @@ function recordOne({ name, method, target, headers, body }: OracleRequest): Prom
     request.on("error", () => resolve({ name, request: target, status: 0, headers: {}, body: { text: "" } }));
     request.end(body);
   });
+}
+
+/** Where the models lay is nobody's business. */
+function withoutPath(body: RecordedAnswer["body"]): RecordedAnswer["body"] {
+  return "text" in body ? { text: body.text.replaceAll(work, "/oracle") } : body;
 }

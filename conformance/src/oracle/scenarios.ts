@@ -5,7 +5,12 @@ const encoder = new TextEncoder();
 
 type Headers = OracleRequest["headers"];
 
-function ask(method: string, target: string, body: string | Uint8Array = "", headers: Headers = []): OracleRequest {
+function ask(
+  method: string,
+  target: string,
+  body: string | Uint8Array = "",
+  headers: Headers = [],
+): OracleRequest {
   const bytes = typeof body === "string" ? encoder.encode(body) : body;
   const shown = typeof body === "string" ? body.slice(0, 120) : `${body.byteLength} bytes`;
   const name = [method, target, ...headers.map(([key, value]) => `${key}: ${value}`), shown].join(" ").trim();
@@ -29,11 +34,18 @@ function words(count: number): Uint8Array {
 }
 
 function joined(...parts: readonly (string | Uint8Array)[]): Uint8Array {
-  return new Uint8Array(Buffer.concat(parts.map((part) => (typeof part === "string" ? encoder.encode(part) : part))));
+  return new Uint8Array(
+    Buffer.concat(parts.map((part) => (typeof part === "string" ? encoder.encode(part) : part))),
+  );
 }
 
 /** A body whose JSON part is `header`, with a true or a given header length. */
-function binary(target: string, header: string, content: Uint8Array, length = String(encoder.encode(header).byteLength)): OracleRequest {
+function binary(
+  target: string,
+  header: string,
+  content: Uint8Array,
+  length = String(encoder.encode(header).byteLength),
+): OracleRequest {
   return post(target, joined(header, content), [["Inference-Header-Content-Length", length]]);
 }
 
@@ -42,14 +54,33 @@ const BINARY_SIMPLE_INPUTS = ["INPUT0", "INPUT1"]
   .join();
 
 const PATHS: readonly OracleRequest[] = [
-  ...["/v2", "/v2/", "/v2?x=1", "/V2", "/", "/v2/health", "/v2/health/live", "/v2/health/ready", "/v2/health/live/"].map(get),
-  ...["/v2/models", "/v2/models/", "/v2/models/simple", "/v2/models/simple/", "/v2/models/simple/ready"].map(get),
-  ...["/v2/models/nobody", "/v2/models/nobody/ready", "/v2/models/nobody/config", "/v2/models/nobody/stats"].map(get),
+  ...[
+    "/v2",
+    "/v2/",
+    "/v2?x=1",
+    "/V2",
+    "/",
+    "/v2/health",
+    "/v2/health/live",
+    "/v2/health/ready",
+    "/v2/health/live/",
+  ].map(get),
+  ...["/v2/models", "/v2/models/", "/v2/models/simple", "/v2/models/simple/", "/v2/models/simple/ready"].map(
+    get,
+  ),
+  ...[
+    "/v2/models/nobody",
+    "/v2/models/nobody/ready",
+    "/v2/models/nobody/config",
+    "/v2/models/nobody/stats",
+  ].map(get),
   ...["/v2/models/simple/versions", "/v2/models/simple/versions/", "/v2/models/simple/nothing"].map(get),
-  ...["1", "2", "0", "01", "-1", "abc", "1x", "1.5", "99999999999999999999", "9223372036854775807"].flatMap((version) => [
-    get(`/v2/models/simple/versions/${version}`),
-    get(`/v2/models/simple/versions/${version}/ready`),
-  ]),
+  ...["1", "2", "0", "01", "-1", "abc", "1x", "1.5", "99999999999999999999", "9223372036854775807"].flatMap(
+    (version) => [
+      get(`/v2/models/simple/versions/${version}`),
+      get(`/v2/models/simple/versions/${version}/ready`),
+    ],
+  ),
   ...["1", "3", "2"].flatMap((version) => [
     get(`/v2/models/versions/versions/${version}`),
     get(`/v2/models/versions/versions/${version}/ready`),
@@ -58,10 +89,17 @@ const PATHS: readonly OracleRequest[] = [
   get("/v2/models/versions"),
   get("/v2/models/versions/ready"),
   get("/v2/models/versions/config"),
-  ...["simple", "matrix", "reshaped", "labelled", "optional", "queued", "decoupled", "identity_string", "batched"].flatMap((model) => [
-    get(`/v2/models/${model}`),
-    get(`/v2/models/${model}/config`),
-  ]),
+  ...[
+    "simple",
+    "matrix",
+    "reshaped",
+    "labelled",
+    "optional",
+    "queued",
+    "decoupled",
+    "identity_string",
+    "batched",
+  ].flatMap((model) => [get(`/v2/models/${model}`), get(`/v2/models/${model}/config`)]),
   ...["POST", "PUT", "DELETE", "PATCH", "OPTIONS"].flatMap((method) => [
     ask(method, "/v2"),
     ask(method, "/v2/health/ready"),
@@ -89,8 +127,32 @@ const PATHS: readonly OracleRequest[] = [
 const ODD_VALUES = ["null", "1", '"x"', "true", "[]", "{}", "1.5", "-1"];
 
 const JSON_FAULTS: readonly OracleRequest[] = [
-  ...["", " ", "{", "}", "[", "nul", "{}", "[]", "1", '"x"', "null", "{]", '{"inputs"}', '{"inputs":}', "{'inputs':[]}"],
-  ...[`${simple()} `, `${simple()}x`, `${simple()}{}`, `\ufeff${simple()}`, `/* c */${simple()}`, '{"inputs":[],}', '{"inputs":[1,]}'],
+  ...[
+    "",
+    " ",
+    "{",
+    "}",
+    "[",
+    "nul",
+    "{}",
+    "[]",
+    "1",
+    '"x"',
+    "null",
+    "{]",
+    '{"inputs"}',
+    '{"inputs":}',
+    "{'inputs':[]}",
+  ],
+  ...[
+    `${simple()} `,
+    `${simple()}x`,
+    `${simple()}{}`,
+    `\ufeff${simple()}`,
+    `/* c */${simple()}`,
+    '{"inputs":[],}',
+    '{"inputs":[1,]}',
+  ],
   ...ODD_VALUES.map((value) => `{"inputs":${value}}`),
   ...ODD_VALUES.map((value) => `{"inputs":[${value}]}`),
   ...ODD_VALUES.map((value) => simple(`"id":${value},`)),
@@ -100,11 +162,21 @@ const JSON_FAULTS: readonly OracleRequest[] = [
   ...ODD_VALUES.map((value) => simple(`"outputs":[{"name":${value}}],`)),
   ...ODD_VALUES.map((value) => simple(`"outputs":[{"name":"OUTPUT0","parameters":${value}}],`)),
   ...ODD_VALUES.map((value) => `{"inputs":[{"name":${value},${INT32_16}}]}`),
-  ...ODD_VALUES.map((value) => `{"inputs":[{"name":"INPUT0","datatype":${value},"shape":[1,16],"data":${RANGE}}]}`),
-  ...ODD_VALUES.map((value) => `{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":${value},"data":${RANGE}}]}`),
-  ...ODD_VALUES.map((value) => `{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,${value}],"data":${RANGE}}]}`),
-  ...ODD_VALUES.map((value) => `{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,16],"data":${value}}]}`),
-  ...ODD_VALUES.map((value) => `{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,1],"data":[${value}]}]}`),
+  ...ODD_VALUES.map(
+    (value) => `{"inputs":[{"name":"INPUT0","datatype":${value},"shape":[1,16],"data":${RANGE}}]}`,
+  ),
+  ...ODD_VALUES.map(
+    (value) => `{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":${value},"data":${RANGE}}]}`,
+  ),
+  ...ODD_VALUES.map(
+    (value) => `{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,${value}],"data":${RANGE}}]}`,
+  ),
+  ...ODD_VALUES.map(
+    (value) => `{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,16],"data":${value}}]}`,
+  ),
+  ...ODD_VALUES.map(
+    (value) => `{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,1],"data":[${value}]}]}`,
+  ),
   ...ODD_VALUES.map((value) => `{"inputs":[{"name":"INPUT0",${INT32_16},"parameters":${value}}]}`),
   `{"inputs":[{"name":"INPUT0"}]}`,
   `{"inputs":[{"datatype":"INT32"}]}`,
@@ -160,14 +232,18 @@ const VALIDATION: readonly OracleRequest[] = [
   simple('"outputs":[{"name":"OTHER"}],'),
   simple('"outputs":[{"name":"OUTPUT0"},{"name":"OUTPUT0"}],'),
   simple('"outputs":[{"name":"OUTPUT0","parameters":{"binary_data":true}}],'),
-  simple('"outputs":[{"name":"OUTPUT0","parameters":{"binary_data":false}}],"parameters":{"binary_data_output":true},'),
+  simple(
+    '"outputs":[{"name":"OUTPUT0","parameters":{"binary_data":false}}],"parameters":{"binary_data_output":true},',
+  ),
   simple('"outputs":[{"name":"OUTPUT0","parameters":{"binary_data":1}}],'),
   simple('"outputs":[{"name":"OUTPUT0","parameters":{"classification":3}}],'),
   simple('"outputs":[{"name":"OUTPUT0","parameters":{"classification":0}}],'),
   simple('"outputs":[{"name":"OUTPUT0","parameters":{"classification":-1}}],'),
   simple('"outputs":[{"name":"OUTPUT0","parameters":{"classification":"3"}}],'),
   simple('"outputs":[{"name":"OUTPUT0","parameters":{"shared_memory_region":"r"}}],'),
-  simple('"outputs":[{"name":"OUTPUT0","parameters":{"shared_memory_region":"r","shared_memory_byte_size":64}}],'),
+  simple(
+    '"outputs":[{"name":"OUTPUT0","parameters":{"shared_memory_region":"r","shared_memory_byte_size":64}}],',
+  ),
   simple('"parameters":{"binary_data_output":true},'),
   simple('"parameters":{"binary_data_output":1},'),
   simple('"parameters":{"custom":"text","number":5,"real":1.5,"flag":true},'),
@@ -193,22 +269,57 @@ const VALIDATION: readonly OracleRequest[] = [
 ].map((body) => post(SIMPLE, body));
 
 const OTHER_MODELS: readonly OracleRequest[] = [
-  post("/v2/models/matrix/infer", '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[2,3],"data":[[1,2,3],[4,5,6]]}]}'),
-  post("/v2/models/matrix/infer", '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[3,2],"data":[1,2,3,4,5,6]}]}'),
-  post("/v2/models/matrix/infer", '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[6],"data":[1,2,3,4,5,6]}]}'),
-  post("/v2/models/batched/infer", '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[2,3],"data":[1,2,3,4,5,6]}]}'),
-  post("/v2/models/batched/infer", '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[2,0],"data":[]}]}'),
-  post("/v2/models/batched/infer", '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[5,1],"data":[1,2,3,4,5]}]}'),
-  post("/v2/models/reshaped/infer", '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[1,2,2],"data":[1,2,3,4]}]}'),
-  post("/v2/models/reshaped/infer", '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[1,4],"data":[1,2,3,4]}]}'),
-  post("/v2/models/optional/infer", '{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,2],"data":[1,2]}]}'),
-  post("/v2/models/optional/infer", '{"inputs":[{"name":"INPUT1","datatype":"INT32","shape":[1,2],"data":[1,2]}]}'),
+  post(
+    "/v2/models/matrix/infer",
+    '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[2,3],"data":[[1,2,3],[4,5,6]]}]}',
+  ),
+  post(
+    "/v2/models/matrix/infer",
+    '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[3,2],"data":[1,2,3,4,5,6]}]}',
+  ),
+  post(
+    "/v2/models/matrix/infer",
+    '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[6],"data":[1,2,3,4,5,6]}]}',
+  ),
+  post(
+    "/v2/models/batched/infer",
+    '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[2,3],"data":[1,2,3,4,5,6]}]}',
+  ),
+  post(
+    "/v2/models/batched/infer",
+    '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[2,0],"data":[]}]}',
+  ),
+  post(
+    "/v2/models/batched/infer",
+    '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[5,1],"data":[1,2,3,4,5]}]}',
+  ),
+  post(
+    "/v2/models/reshaped/infer",
+    '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[1,2,2],"data":[1,2,3,4]}]}',
+  ),
+  post(
+    "/v2/models/reshaped/infer",
+    '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[1,4],"data":[1,2,3,4]}]}',
+  ),
+  post(
+    "/v2/models/optional/infer",
+    '{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,2],"data":[1,2]}]}',
+  ),
+  post(
+    "/v2/models/optional/infer",
+    '{"inputs":[{"name":"INPUT1","datatype":"INT32","shape":[1,2],"data":[1,2]}]}',
+  ),
   post(
     "/v2/models/optional/infer",
     '{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,2],"data":[1,2]},{"name":"INPUT1","datatype":"INT32","shape":[1,2],"data":[3,4]}]}',
   ),
-  post("/v2/models/decoupled/infer", '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[1],"data":[1]}]}'),
-  ...["1", "2", "3", "9"].map((priority) => post("/v2/models/queued/infer", simple(`"parameters":{"priority":${priority},"timeout":100000},`))),
+  post(
+    "/v2/models/decoupled/infer",
+    '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[1],"data":[1]}]}',
+  ),
+  ...["1", "2", "3", "9"].map((priority) =>
+    post("/v2/models/queued/infer", simple(`"parameters":{"priority":${priority},"timeout":100000},`)),
+  ),
   ...["1", "2", "3", "4", "5"].map((count) =>
     post(
       "/v2/models/labelled/infer",
@@ -236,9 +347,52 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   INT32: ["-2147483648", "2147483647", "2147483648"],
   INT64: ["-9223372036854775808", "9223372036854775807", "9223372036854775808", "9007199254740993"],
   FP16: ["1"],
-  FP32: ["0.1", "1", "-0.0", "1e38", "1e39", "1e-46", "3.4028234663852886e38", "16777217", "NaN", "Infinity", "-Infinity", "Inf", "-NaN", "nan", "9007199254740993", '"1"', "123456789.123"],
-  FP64: ["0.1", "1", "-0.0", "1e308", "1e309", "5e-324", "1e-400", "0.30000000000000004", "NaN", "-Infinity", "100000000000000000000000", "123456789012345680"],
-  BYTES: ['"a"', '""', '"\\u0000"', '"\\u00e9"', '"\\ud83d\\ude00"', '"\\ud83d"', '"\\n\\t\\"\\\\/"', "1", "null", '"\\x"', '"caf\u00e9"'],
+  FP32: [
+    "0.1",
+    "1",
+    "-0.0",
+    "1e38",
+    "1e39",
+    "1e-46",
+    "3.4028234663852886e38",
+    "16777217",
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "Inf",
+    "-NaN",
+    "nan",
+    "9007199254740993",
+    '"1"',
+    "123456789.123",
+  ],
+  FP64: [
+    "0.1",
+    "1",
+    "-0.0",
+    "1e308",
+    "1e309",
+    "5e-324",
+    "1e-400",
+    "0.30000000000000004",
+    "NaN",
+    "-Infinity",
+    "100000000000000000000000",
+    "123456789012345680",
+  ],
+  BYTES: [
+    '"a"',
+    '""',
+    '"\\u0000"',
+    '"\\u00e9"',
+    '"\\ud83d\\ude00"',
+    '"\\ud83d"',
+    '"\\n\\t\\"\\\\/"',
+    "1",
+    "null",
+    '"\\x"',
+    '"caf\u00e9"',
+  ],
 };
 
 const DATATYPES: readonly OracleRequest[] = Object.entries(VALUES).flatMap(([datatype, values]) =>
@@ -258,16 +412,30 @@ const simpleHeader = (more = ""): string => `{${more}"inputs":[${BINARY_SIMPLE_I
 const BINARY: readonly OracleRequest[] = [
   binary(SIMPLE, simpleHeader(), words(32)),
   binary(SIMPLE, simpleHeader('"parameters":{"binary_data_output":true},'), words(32)),
-  binary(SIMPLE, simpleHeader('"outputs":[{"name":"OUTPUT1","parameters":{"binary_data":true}},{"name":"OUTPUT0"}],'), words(32)),
+  binary(
+    SIMPLE,
+    simpleHeader('"outputs":[{"name":"OUTPUT1","parameters":{"binary_data":true}},{"name":"OUTPUT0"}],'),
+    words(32),
+  ),
   binary(SIMPLE, simpleHeader(), words(31)),
   binary(SIMPLE, simpleHeader(), words(33)),
   binary(SIMPLE, simpleHeader(), new Uint8Array()),
-  ...["0", "-1", "abc", "1", "100000", "99999999999999999999", "1.5", "", " 10"].map((length) => binary(SIMPLE, simpleHeader(), words(32), length)),
+  ...["0", "-1", "abc", "1", "100000", "99999999999999999999", "1.5", "", " 10"].map((length) =>
+    binary(SIMPLE, simpleHeader(), words(32), length),
+  ),
   binary(SIMPLE, simple(), new Uint8Array()),
   binary(SIMPLE, simple(), words(1)),
-  binary(SIMPLE, `{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,16],"data":${RANGE},"parameters":{"binary_data_size":64}}]}`, words(16)),
+  binary(
+    SIMPLE,
+    `{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,16],"data":${RANGE},"parameters":{"binary_data_size":64}}]}`,
+    words(16),
+  ),
   ...["60", "-64", '"64"', "64.5", "0"].map((size) =>
-    binary(SIMPLE, `{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,16],"parameters":{"binary_data_size":${size}}}]}`, words(16)),
+    binary(
+      SIMPLE,
+      `{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,16],"parameters":{"binary_data_size":${size}}}]}`,
+      words(16),
+    ),
   ),
   binary(STRING, stringHeader(5), joined(Uint8Array.of(1, 0, 0, 0), "a")),
   binary(STRING, stringHeader(4), Uint8Array.of(0, 0, 0, 0)),
@@ -276,7 +444,11 @@ const BINARY: readonly OracleRequest[] = [
   binary(STRING, stringHeader(5), joined(Uint8Array.of(9, 0, 0, 0), "a")),
   binary(STRING, stringHeader(3), Uint8Array.of(1, 0, 0)),
   binary(STRING, stringHeader(10), joined(Uint8Array.of(1, 0, 0, 0), "a", Uint8Array.of(1, 0, 0, 0), "b")),
-  binary(STRING, stringHeader(10, "[2]"), joined(Uint8Array.of(1, 0, 0, 0), "a", Uint8Array.of(1, 0, 0, 0), "b")),
+  binary(
+    STRING,
+    stringHeader(10, "[2]"),
+    joined(Uint8Array.of(1, 0, 0, 0), "a", Uint8Array.of(1, 0, 0, 0), "b"),
+  ),
   binary(STRING, stringHeader(5, "[2]"), joined(Uint8Array.of(1, 0, 0, 0), "a")),
   binary(STRING, stringHeader(0, "[0]"), new Uint8Array()),
   post("/v2/models/identity_fp32/infer", words(4), [["Inference-Header-Content-Length", "0"]]),
@@ -298,8 +470,8 @@ const COMPRESSION: readonly OracleRequest[] = [
   post(SIMPLE, simple(), [["Content-Encoding", "gzip"]]),
   post(SIMPLE, new Uint8Array(gzipSync(simple())), [["Content-Encoding", "deflate"]]),
   post(SIMPLE, "", [["Content-Encoding", "gzip"]]),
-  ...["gzip", "deflate", "gzip, deflate", "deflate, gzip", "br", "identity", "*", "GZIP", "gzip;q=0"].map((encodings) =>
-    post(SIMPLE, simple(), [["Accept-Encoding", encodings]]),
+  ...["gzip", "deflate", "gzip, deflate", "deflate, gzip", "br", "identity", "*", "GZIP", "gzip;q=0"].map(
+    (encodings) => post(SIMPLE, simple(), [["Accept-Encoding", encodings]]),
   ),
   post(SIMPLE, simple('"parameters":{"binary_data_output":true},'), [["Accept-Encoding", "gzip"]]),
   post(SIMPLE, '{"inputs":[]}', [["Accept-Encoding", "gzip"]]),
@@ -308,10 +480,24 @@ const COMPRESSION: readonly OracleRequest[] = [
 
 const GENERATE: readonly OracleRequest[] = ["generate", "generate_stream"].flatMap((kind) => [
   get(`/v2/models/identity_string/${kind}`),
-  ...['{"INPUT0":"a"}', '{"INPUT0":["a","b"]}', '{"INPUT0":1}', '{"INPUT0":null}', "{}", "", "[]", "{", '{"INPUT0":"a","other":1}', '{"id":"7","INPUT0":"a"}', '{"INPUT0":{"x":1}}', '{"INPUT0":[["a"]]}', '{"id":1,"INPUT0":"a"}'].map((body) =>
-    post(`/v2/models/identity_string/${kind}`, body),
+  ...[
+    '{"INPUT0":"a"}',
+    '{"INPUT0":["a","b"]}',
+    '{"INPUT0":1}',
+    '{"INPUT0":null}',
+    "{}",
+    "",
+    "[]",
+    "{",
+    '{"INPUT0":"a","other":1}',
+    '{"id":"7","INPUT0":"a"}',
+    '{"INPUT0":{"x":1}}',
+    '{"INPUT0":[["a"]]}',
+    '{"id":1,"INPUT0":"a"}',
+  ].map((body) => post(`/v2/models/identity_string/${kind}`, body)),
+  ...['{"INPUT0":1.5}', '{"INPUT0":[1,2,3]}', '{"INPUT0":true}'].map((body) =>
+    post(`/v2/models/identity_fp32/${kind}`, body),
   ),
-  ...['{"INPUT0":1.5}', '{"INPUT0":[1,2,3]}', '{"INPUT0":true}'].map((body) => post(`/v2/models/identity_fp32/${kind}`, body)),
   post(`/v2/models/nobody/${kind}`, '{"INPUT0":"a"}'),
   post(`/v2/models/identity_string/versions/1/${kind}`, '{"INPUT0":"a"}'),
   post(`/v2/models/identity_string/versions/2/${kind}`, '{"INPUT0":"a"}'),
@@ -378,9 +564,17 @@ const CONTROL: readonly OracleRequest[] = [
   post("/v2/repository/models/simple/unload", '{"parameters":{"unload_dependents":1}}'),
   post("/v2/repository/models/simple/unload", "{"),
   post("/v2/repository/models/simple/unload", '{"parameters":{"other":1}}'),
-  ...["bad_syntax", "bad_field", "bad_name", "bad_dims", "bad_batch", "bad_backend", "no_backend", "no_type", "no_version"].map((model) =>
-    post(`/v2/repository/models/${model}/load`),
-  ),
+  ...[
+    "bad_syntax",
+    "bad_field",
+    "bad_name",
+    "bad_dims",
+    "bad_batch",
+    "bad_backend",
+    "no_backend",
+    "no_type",
+    "no_version",
+  ].map((model) => post(`/v2/repository/models/${model}/load`)),
   get("/v2/models/bad_backend"),
   get("/v2/models/bad_backend/ready"),
   get("/v2/health/ready"),
@@ -392,18 +586,58 @@ const CONTROL: readonly OracleRequest[] = [
 
 const LOGGING: readonly OracleRequest[] = [
   get("/v2/logging"),
-  ...['{"log_info":false}', '{"log_info":1}', '{"log_info":"false"}', '{"log_verbose_level":1}', '{"log_verbose_level":-1}'],
-  ...['{"log_verbose_level":"1"}', '{"log_format":"ISO8601"}', '{"log_format":"other"}', '{"log_format":1}', '{"log_file":""}'],
-  ...['{"log_file":"x"}', '{"nothing":1}', "{", "", "[]", '{"log_verbose_level":0,"log_info":true,"log_format":"default"}'],
+  ...[
+    '{"log_info":false}',
+    '{"log_info":1}',
+    '{"log_info":"false"}',
+    '{"log_verbose_level":1}',
+    '{"log_verbose_level":-1}',
+  ],
+  ...[
+    '{"log_verbose_level":"1"}',
+    '{"log_format":"ISO8601"}',
+    '{"log_format":"other"}',
+    '{"log_format":1}',
+    '{"log_file":""}',
+  ],
+  ...[
+    '{"log_file":"x"}',
+    '{"nothing":1}',
+    "{",
+    "",
+    "[]",
+    '{"log_verbose_level":0,"log_info":true,"log_format":"default"}',
+  ],
 ].map((one) => (typeof one === "string" ? post("/v2/logging", one) : one));
 
 const TRACE: readonly OracleRequest[] = [
   get("/v2/trace/setting"),
   get("/v2/models/simple/trace/setting"),
   get("/v2/models/nobody/trace/setting"),
-  ...['{"trace_level":["TIMESTAMPS"]}', '{"trace_level":["OFF"]}', '{"trace_level":["OTHER"]}', '{"trace_level":"TIMESTAMPS"}'],
-  ...['{"trace_rate":"5"}', '{"trace_rate":5}', '{"trace_rate":"-1"}', '{"trace_rate":"x"}', '{"trace_count":"-1"}', '{"trace_count":"10"}'],
-  ...['{"log_frequency":"7"}', '{"trace_file":"x"}', '{"trace_mode":"triton"}', '{"nothing":"1"}', "{", "[]", "", '{"trace_rate":null,"trace_count":null}'],
+  ...[
+    '{"trace_level":["TIMESTAMPS"]}',
+    '{"trace_level":["OFF"]}',
+    '{"trace_level":["OTHER"]}',
+    '{"trace_level":"TIMESTAMPS"}',
+  ],
+  ...[
+    '{"trace_rate":"5"}',
+    '{"trace_rate":5}',
+    '{"trace_rate":"-1"}',
+    '{"trace_rate":"x"}',
+    '{"trace_count":"-1"}',
+    '{"trace_count":"10"}',
+  ],
+  ...[
+    '{"log_frequency":"7"}',
+    '{"trace_file":"x"}',
+    '{"trace_mode":"triton"}',
+    '{"nothing":"1"}',
+    "{",
+    "[]",
+    "",
+    '{"trace_rate":null,"trace_count":null}',
+  ],
 ].map((one) => (typeof one === "string" ? post("/v2/trace/setting", one) : one));
 
 const SHARED_MEMORY: readonly OracleRequest[] = ["system", "cuda"].flatMap((kind) => [
@@ -429,9 +663,21 @@ const STATISTICS: readonly OracleRequest[] = [
 
 const EVERY_MODEL = [
   ...["simple", "matrix", "batched", "reshaped", "labelled", "optional", "queued", "versions", "decoupled"],
-  ...["bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "fp16", "fp32", "fp64", "string"].map(
-    (type) => `identity_${type}`,
-  ),
+  ...[
+    "bool",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "fp16",
+    "fp32",
+    "fp64",
+    "string",
+  ].map((type) => `identity_${type}`),
 ];
 
 function scenario(name: string, requests: readonly OracleRequest[], more: Partial<Scenario> = {}): Scenario {

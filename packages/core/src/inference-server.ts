@@ -219,7 +219,7 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
       requireReady();
       return answerStatistics(lifecycle, reference);
     },
-    modelInfer: async (request, context) => runInference(find(request), request, { ...context, clock }),
+    modelInfer: async (request, context) => runInference(find(request), request, context, clock),
     repositoryIndex: async (input, { signal }) => {
       requireReady();
       const snapshot = await control.readRepositories(signal);

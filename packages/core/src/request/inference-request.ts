@@ -20,6 +20,7 @@ export function validateRequest(request: InferenceRequest, model: RequestTarget)
   const outputs = requestedOutputs(request, model);
   checkInputCount(request, model, inputs);
   const batchSize = batchSizeOf(request, model);
+  checkRequiredInputs(request, model, inputs);
 
   const validInputs: Tensor[] = [];
   for (const expected of model.signature.inputs) {
@@ -83,13 +84,32 @@ function checkInputCount(
   const all = model.signature.inputs;
   const required = all.filter((input) => !input.optional);
   if (inputs.size <= all.length && inputs.size >= required.length) return;
+  throw wrongInputs(request, model, inputs);
+}
 
+/** Triton counts only, and leaves a request that has optional inputs in the place of required ones to the backend. */
+function checkRequiredInputs(
+  request: InferenceRequest,
+  model: RequestTarget,
+  inputs: ReadonlyMap<string, Tensor>,
+): void {
+  if (model.signature.inputs.every(({ name, optional }) => optional || inputs.has(name))) return;
+  throw wrongInputs(request, model, inputs);
+}
+
+function wrongInputs(
+  request: InferenceRequest,
+  model: RequestTarget,
+  inputs: ReadonlyMap<string, Tensor>,
+): InferenceError {
+  const all = model.signature.inputs;
+  const required = all.filter((input) => !input.optional);
   const expected =
     required.length === all.length
       ? `expected ${all.length} inputs`
       : `expected number of inputs between ${required.length} and ${all.length}`;
   const missing = required.filter((input) => !inputs.has(input.name)).map((input) => input.name);
-  throw refuse(
+  return refuse(
     request,
     `${expected} but got ${inputs.size} inputs for model '${model.name}'. ` +
       `Got input(s) ${nameList([...inputs.keys()])}, but missing required input(s) ${nameList(missing)}. ` +

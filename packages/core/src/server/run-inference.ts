@@ -14,15 +14,16 @@ import type { RequestOutcome } from "../scheduling/scheduler.ts";
 export async function runInference(
   serving: ServingVersion,
   request: InferenceRequest,
-  { clock, signal, onAccepted }: OperationContext & { readonly clock: Clock },
+  context: OperationContext,
+  clock: Clock,
 ): Promise<InferenceResponse> {
   const { modelName, version, scheduler, signature } = serving;
   if (signature.decoupled) throw new InferenceError("UNSUPPORTED", DECOUPLED);
   const startNs = clock.nowNs();
   const valid = validateRequest(request, { name: modelName, signature });
   const outcome = await new Promise<RequestOutcome>((resolve) => {
-    scheduler.enqueue({ request: valid, signal, startNs, respond: resolve });
-    onAccepted?.();
+    scheduler.enqueue({ request: valid, signal: context.signal, startNs, respond: resolve });
+    context.onAccepted?.();
   });
   if (outcome.kind === "error") throw outcome.error;
   return {

@@ -1,4 +1,4 @@
-import type { ModelSignature } from "@naiad/model-config";
+import type { ModelConfig } from "@naiad/model-config";
 import type { Tensor } from "@naiad/protocol";
 import { invariant } from "@naiad/protocol";
 import type { InstanceRequest, ModelInstance } from "../ports.ts";
@@ -7,7 +7,7 @@ import type { Verdict } from "./verdict.ts";
 import { verificationRequests } from "./verification-inputs.ts";
 
 export interface ComparedInstances {
-  readonly signature: ModelSignature;
+  readonly config: ModelConfig;
   readonly gpu: ModelInstance;
   readonly cpu: ModelInstance;
   readonly signal: AbortSignal;
@@ -26,10 +26,10 @@ const ENOUGH = 2;
  * Executes made-up requests on both instances of one model. What the CPU does not accept says nothing about the GPU, and
  * neither does a model that does not even agree with itself.
  */
-export async function compareInstances({ signature, gpu, cpu, signal }: ComparedInstances): Promise<Finding> {
+export async function compareInstances({ config, gpu, cpu, signal }: ComparedInstances): Promise<Finding> {
   let compared = 0;
   let refusal = "its inputs are too large to be made up";
-  for (const alternatives of verificationRequests(signature)) {
+  for (const alternatives of verificationRequests(config)) {
     for (const { label, make } of alternatives) {
       signal.throwIfAborted();
       const request = make();

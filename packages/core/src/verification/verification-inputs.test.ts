@@ -1,12 +1,12 @@
-import { modelSignature, parseConfigText } from "@naiad/model-config";
+import { parseConfigText } from "@naiad/model-config";
 import { decodeBytesElements, elementCount, tensorByteSize, typedElements } from "@naiad/protocol";
 import { describe, expect, it } from "vitest";
 import type { InstanceRequest } from "../ports.ts";
 import { verificationRequests } from "./verification-inputs.ts";
 
 function requestsOf(config: string): readonly (readonly InstanceRequest[])[] {
-  const signature = modelSignature(parseConfigText(`name: "m" ${config}`, { fileName: "config.pbtxt" }));
-  return verificationRequests(signature).map((alternatives) => alternatives.map(({ make }) => make()));
+  const parsed = parseConfigText(`name: "m" ${config}`, { fileName: "config.pbtxt" });
+  return verificationRequests(parsed).map((alternatives) => alternatives.map(({ make }) => make()));
 }
 
 function shapesOf(requests: readonly (readonly InstanceRequest[])[]): readonly (readonly string[])[] {
@@ -49,6 +49,21 @@ describe("verificationRequests", () => {
     const reshaped = input("X", "FP32", "dims: 1 reshape { shape: [] }");
     const optional = input("Z", "FP32", "dims: 3 optional: true");
     expect(shapesOf(requestsOf(`${reshaped} ${optional} ${OUTPUT}`))).toEqual([[""], [""]]);
+  });
+
+  it("bring what a sequence batcher adds: controls and states", () => {
+    const batching = `sequence_batching {
+      control_input { name: "START" control { kind: CONTROL_SEQUENCE_START int32_false_true: [0, 1] } }
+      control_input { name: "ID" control { kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_UINT64 } }
+      state { input_name: "S" output_name: "S_OUT" data_type: TYPE_FP32 dims: [2, 128] }
+    }`;
+    const [[request] = []] = requestsOf(
+      `max_batch_size: 8 ${input("X", "FP32", "dims: 4")} ${OUTPUT} ${batching}`,
+    );
+    expect(request?.inputs.map(({ name, datatype, shape }) => `${name} ${datatype} ${shape.join()}`)).toEqual(
+      ["X FP32 1,4", "START INT32 1,1", "ID UINT64 1,1", "S FP32 1,2,128"],
+    );
+    expect(request?.outputs).toEqual(["Y"]);
   });
 
   it("leave out shapes that would be too large", () => {

@@ -1,4 +1,4 @@
-import type { ModelSignature, TensorSignature } from "@naiad/model-config";
+import type { ModelConfig } from "@naiad/model-config";
 import type { BytesTensor, Datatype, ElementArray } from "@naiad/protocol";
 import {
   bytesOf,
@@ -9,6 +9,7 @@ import {
   newElements,
 } from "@naiad/protocol";
 import type { InstanceRequest } from "../ports.ts";
+import { executedInputs } from "./executed-inputs.ts";
 
 /** A request that can be made up. */
 export interface MadeUpRequest {
@@ -36,19 +37,19 @@ const MAX_ELEMENTS = 2 ** 22;
  * accepts will do; two entries that work are enough. All dimensions that may have any size get the same one, since some
  * of them may have to be equal. Optional inputs are left out. Equal arguments give equal requests.
  */
-export function verificationRequests(signature: ModelSignature): readonly (readonly MadeUpRequest[])[] {
-  const inputs = signature.inputs.filter(({ optional }) => !optional);
-  const shapesOf = ({ reshape, dims }: TensorSignature): readonly number[] => reshape ?? dims;
-  const isVariable = inputs.some((input) => shapesOf(input).includes(-1));
+export function verificationRequests(config: ModelConfig): readonly (readonly MadeUpRequest[])[] {
+  const { maxBatchSize } = config;
+  const inputs = executedInputs(config);
+  const isVariable = inputs.some(({ shape }) => shape.includes(-1));
   const hasIntegers = inputs.some(({ datatype }) => WIDE_INTEGERS.has(datatype));
   const sizes = isVariable ? VARIABLE_SIZES : [1, 2];
   return sizes.flatMap((size, index) => {
     // One row first; the others run with several, where there can be.
     const rows = index === 0 ? 1 : 3;
-    const batchSize = signature.maxBatchSize === 0 ? 0 : Math.min(rows, signature.maxBatchSize);
+    const batchSize = Math.min(rows, maxBatchSize);
     const shapes = inputs.map((input) => {
-      const shape = shapesOf(input).map((dim) => (dim === -1 ? size : dim));
-      return signature.maxBatchSize === 0 ? shape : [batchSize, ...shape];
+      const shape = input.shape.map((dim) => (dim === -1 ? size : dim));
+      return maxBatchSize === 0 ? shape : [batchSize, ...shape];
     });
     if (shapes.some((shape) => elementCount(shape) > MAX_ELEMENTS)) return [];
     const alternatives = (hasIntegers ? INTEGERS : INTEGERS.slice(0, 1)).map((integers) => ({
@@ -63,7 +64,7 @@ export function verificationRequests(signature: ModelSignature): readonly (reado
           const bytes = madeUp({ datatype, count: elementCount(shape), integers, random });
           return { kind: "bytes", name, datatype, shape, bytes };
         }),
-        outputs: signature.outputs.map(({ name }) => name),
+        outputs: config.output.map(({ name }) => name),
         batchSize,
         parameters: {},
       }),

@@ -1,4 +1,4 @@
-import { encodeConfig, modelSignature } from "@naiad/model-config";
+import { encodeConfig } from "@naiad/model-config";
 import type { Capabilities } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 import type { Backend, Digest, FileStore, InstanceSpec, Logger, ModelInstance } from "../ports.ts";
@@ -70,7 +70,7 @@ export function createVerifiedBackend(backend: Backend, options: VerificationOpt
       return { verdict: { kind: "unknown", reason }, isLasting: false };
     }
     try {
-      return await compareInstances({ signature: modelSignature(config), gpu, cpu, signal });
+      return await compareInstances({ config, gpu, cpu, signal });
     } finally {
       await cpu.dispose();
     }

@@ -102,7 +102,8 @@ export function checkOptions(options: object): void {
 }
 
 function textOf(value: unknown): string {
-  return typeof value === "string"
-    ? `'${value}'`
-    : ((JSON.stringify(value) as string | undefined) ?? typeof value);
+  if (typeof value === "string") return `'${value}'`;
+  return typeof value === "object" || typeof value === "number" || typeof value === "boolean"
+    ? JSON.stringify(value)
+    : typeof value;
 }

@@ -68,6 +68,16 @@ describe("resolveSettings", () => {
     expect(() => resolveSettings({ modelRepository: "m", ...options }, PAGE)).toThrow(message);
   });
 
+  it.each([
+    [{}, false],
+    [{ strictModelConfig: true }, true],
+    [{ disableAutoCompleteConfig: true }, true],
+    [{ strictModelConfig: true, disableAutoCompleteConfig: false }, false],
+  ])("%j turns auto-complete off: %s", (options, expected) => {
+    const { server } = resolveSettings({ modelRepository: "m", ...options }, PAGE);
+    expect(server.disableAutoCompleteConfig).toBe(expected);
+  });
+
   it("refuses an empty list of repositories", () => {
     expect(() => resolveSettings({ modelRepository: [] }, PAGE)).toThrow(/names no repository/);
   });

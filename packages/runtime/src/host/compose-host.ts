@@ -1,5 +1,13 @@
 import { ENGINE_VERSION, engineFiles, prepareOnnx } from "@naiad/backend-onnxruntime";
-import type { Backend, Capabilities, Clock, FileStore, LoadOrigin, Logger, RepositorySource } from "@naiad/core";
+import type {
+  Backend,
+  Capabilities,
+  Clock,
+  FileStore,
+  LoadOrigin,
+  Logger,
+  RepositorySource,
+} from "@naiad/core";
 import { createInferenceServer, createLogControl, createVerifiedBackend } from "@naiad/core";
 import { createHttpHandler } from "@naiad/http";
 import type { FaultHook, LockManagerLike } from "@naiad/link";
