@@ -20,7 +20,7 @@ import type { LogControl } from "./server/log-settings.ts";
 import { createLogControl } from "./server/log-settings.ts";
 import { createModelControl } from "./server/model-control.ts";
 import { modelMetadata } from "./server/model-metadata.ts";
-import { parseModelVersion } from "./server/model-version-text.ts";
+import { parseModelVersion, unknownVersion } from "./server/model-version-text.ts";
 import { repositoryIndex } from "./server/repository-index.ts";
 import { runInference } from "./server/run-inference.ts";
 import { SHARED_MEMORY } from "./server/shared-memory.ts";
@@ -174,6 +174,8 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
   function find({ modelName, modelVersion }: ModelReference): ServingVersion {
     const wanted = parseModelVersion(modelVersion);
     requireReady();
+    const isPossible = wanted === undefined || Number.isSafeInteger(wanted);
+    if (!isPossible && lifecycle.states(modelName).length > 0) throw unknownVersion(modelName, modelVersion);
     return lifecycle.find(modelName, wanted);
   }
 

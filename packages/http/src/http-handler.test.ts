@@ -301,7 +301,7 @@ describe("load and unload", () => {
       },
     ],
   ])("loads with body %j", async (body, load) => {
-    expect(await post("load", body)).toEqual([200, "text/plain", ""]);
+    expect(await post("load", body)).toEqual([200, JSON_TYPE, ""]);
     expect(loads.at(-1)).toEqual(load);
   });
 
@@ -311,7 +311,7 @@ describe("load and unload", () => {
     ['{"parameters":{"other":1}}', false],
     ['{"parameters":5}', false],
   ])("unloads with body %j, dependents: %s", async (body, unloadDependents) => {
-    expect(await post("unload", body)).toEqual([200, "text/plain", ""]);
+    expect(await post("unload", body)).toEqual([200, JSON_TYPE, ""]);
     expect(unloads.at(-1)).toEqual({ modelName: "m", unloadDependents });
   });
 

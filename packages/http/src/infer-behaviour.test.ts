@@ -269,6 +269,18 @@ describe("a request for inference", () => {
       "[request id: <id_unknown>] input 'INPUT1' batch size does not match other inputs for 'simple'",
     ],
     [
+      "a batch of no rows",
+      "simple",
+      {
+        inputs: [
+          input("INPUT0", { shape: [0, 16], data: [] }),
+          input("INPUT1", { shape: [0, 16], data: [] }),
+        ],
+      },
+      400,
+      "[request id: <id_unknown>] input byte size mismatch for input 'INPUT0' for model 'simple'. Expected 64, got 0",
+    ],
+    [
       "too large a batch",
       "simple",
       {
@@ -417,19 +429,14 @@ describe("a request for inference", () => {
     expect((await post(infer("fp32"), body)).status).toBe(200);
   });
 
-  it.each<[string, JsonValue, number]>([
-    ["fp32", [0], 0],
-    ["open", [0, 3], 0],
-    ["texts", [0], 0],
-    ["simple", [0, 16], 0],
-  ])("of no elements is answered with none by %s", async (model, shape) => {
+  it.each([
+    ["fp32", "FP32", [0]],
+    ["open", "INT16", [0, 3]],
+    ["texts", "BYTES", [0]],
+  ])("of no elements is answered with none by %s", async (model, datatype, shape) => {
     const { post } = await startBench();
-    const datatype = { fp32: "FP32", open: "INT16", texts: "BYTES", simple: "INT32" }[model] ?? "";
-    const names = model === "simple" ? ["INPUT0", "INPUT1"] : ["INPUT0"];
-    const answer = await post(infer(model), {
-      inputs: names.map((name) => ({ name, shape, datatype, data: [] })),
-    });
-    expect(answer.json).toMatchObject({ outputs: names.map(() => ({ shape, data: [] })) });
+    const answer = await post(infer(model), one(datatype, shape, []));
+    expect(answer.json).toMatchObject({ outputs: [{ shape, data: [] }] });
   });
 });
 
@@ -556,12 +563,12 @@ describe("binary tensors", () => {
     [
       "cut in its length",
       Uint8Array.of(1, 0),
-      "incomplete string length indicator for inference input 'INPUT0' for model 'texts', expecting 4 bytes but only 2 bytes available.",
+      "[request id: <id_unknown>] incomplete string length indicator for inference input 'INPUT0' for model 'texts', expecting 4 bytes but only 2 bytes available. Please make sure the string length indicator is in one buffer.",
     ],
     [
       "cut in its text",
       Uint8Array.of(9, 0, 0, 0, 65),
-      "incomplete string data for inference input 'INPUT0' for model 'texts', expecting string of length 9 but only 1 bytes available.",
+      "incomplete string data for inference input 'INPUT0', expecting string of length 9 but only 1 bytes available",
     ],
     [
       "without its text",
@@ -571,7 +578,7 @@ describe("binary tensors", () => {
     [
       "with a second text",
       encodeBytesElements(["a", "b"]),
-      "unexpected number of string elements 2 for inference input 'INPUT0' for model 'texts', expecting 1",
+      "[request id: <id_unknown>] unexpected number of string elements 2 for inference input 'INPUT0' for model 'texts', expecting 1",
     ],
   ])("of strings, %s", async (_name, blob, error) => {
     const { post } = await startBench();
@@ -620,12 +627,12 @@ describe("raw binary requests", () => {
     [
       "fixed",
       new Uint8Array(12),
-      "[request id: <id_unknown>] input byte size mismatch for input 'INPUT0' for model 'fixed'. Expected 8, got 12",
+      "[request id: <id_unknown>] input byte size mismatch for input 'raw_input' for model 'fixed'. Expected 8, got 12",
     ],
     [
       "fp32",
       new Uint8Array(5),
-      "[request id: <id_unknown>] input byte size mismatch for input 'INPUT0' for model 'fp32'. Expected 4, got 5",
+      "[request id: <id_unknown>] input byte size mismatch for input 'raw_input' for model 'fp32'. Expected 4, got 5",
     ],
   ])("to %s are refused where the input does not follow", async (model, body, error) => {
     const { post } = await startBench();

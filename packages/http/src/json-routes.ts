@@ -12,7 +12,14 @@ import {
   type RepositoryModelLoad,
 } from "@naiad/protocol";
 import { decodeBase64 } from "./base64.ts";
-import { contextOf, emptyResponse, errorText, jsonMessage, jsonResponse } from "./responses.ts";
+import {
+  contextOf,
+  emptyJsonResponse,
+  emptyResponse,
+  errorText,
+  jsonMessage,
+  jsonResponse,
+} from "./responses.ts";
 import type { Route, RouteCall } from "./route.ts";
 import { SETTINGS_ROUTES } from "./settings-routes.ts";
 import { SHARED_MEMORY_ROUTES } from "./shared-memory-routes.ts";
@@ -63,7 +70,7 @@ export const JSON_ROUTES: { readonly [Name in Exclude<OperationName, "modelInfer
     rejectRepository(call);
     const load = readLoad(call.reference.modelName, parseBody(call));
     await call.options.handlers.repositoryModelLoad(load, contextOf(call));
-    return emptyResponse(200);
+    return emptyJsonResponse();
   },
 
   async repositoryModelUnload(call) {
@@ -71,7 +78,7 @@ export const JSON_ROUTES: { readonly [Name in Exclude<OperationName, "modelInfer
     const unloadDependents = readUnloadDependents(parseBody(call));
     const { modelName } = call.reference;
     await call.options.handlers.repositoryModelUnload({ modelName, unloadDependents }, contextOf(call));
-    return emptyResponse(200);
+    return emptyJsonResponse();
   },
 };
 

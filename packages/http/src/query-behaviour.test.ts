@@ -99,6 +99,16 @@ describe("metadata", () => {
       400,
       "failed to get model version from specified version string '99999999999999999999' (details: stol), version should be an integral value > 0",
     ],
+    [
+      "/v2/models/m/versions/9223372036854775807",
+      404,
+      "Request for unknown model: 'm' version 9223372036854775807 is not found",
+    ],
+    [
+      "/v2/models/nobody/versions/9223372036854775807/config",
+      404,
+      "Request for unknown model: 'nobody' is not found",
+    ],
     ["/v2/models/m/versions/-1", 404, "Not Found"],
     ["/v2/models/m/versions/latest", 404, "Not Found"],
     ["/v2/models/nobody/stats", 400, "requested model 'nobody' is not available"],

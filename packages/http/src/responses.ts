@@ -30,6 +30,11 @@ export function emptyResponse(status: number): ExchangeResponse {
   return respond({ status, contentType: "text/plain", body: new Uint8Array(0) });
 }
 
+/** The answer of an operation that has nothing to say. Triton calls that JSON too. */
+export function emptyJsonResponse(): ExchangeResponse {
+  return respond({ status: 200, contentType: "application/json", body: new Uint8Array(0) });
+}
+
 export function jsonResponse(status: number, value: JsonValue): ExchangeResponse {
   return respond({ status, contentType: "application/json", body: encodeJson(value) });
 }

@@ -139,7 +139,7 @@ describe("strings", () => {
     [
       "[1]",
       '["a","b"]',
-      "unexpected number of string elements 2 for inference input 'INPUT0' for model 'text', expecting 1",
+      "[request id: <id_unknown>] unexpected number of string elements 2 for inference input 'INPUT0' for model 'text', expecting 1",
     ],
   ])("of shape %s are not %s", async (shape, data, error) => {
     expect(await echo("text", shape, data)).toBe(`{"error":"${error}"}`);

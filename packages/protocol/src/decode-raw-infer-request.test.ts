@@ -24,7 +24,11 @@ describe("decodeRawInferRequest", () => {
     ],
     ["fixed dimensions stay", { inputs: [{ name: "x", datatype: "FP32", shape: [6] }] }, [6]],
     ["an empty body is an empty tensor", { body: new Uint8Array(0) }, [0, 3]],
-    ["nothing fits into nothing", { inputs: [{ name: "x", datatype: "FP32", shape: [-1, 0] }] }, [0, 0]],
+    [
+      "nothing fits into nothing",
+      { body: new Uint8Array(0), inputs: [{ name: "x", datatype: "FP32", shape: [-1, 0] }] },
+      [0, 0],
+    ],
   ])("%s", (_name, overrides, shape) => {
     const { request, format } = decodeRawInferRequest(source(overrides));
     const [input] = request.inputs;

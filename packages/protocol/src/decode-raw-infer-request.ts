@@ -65,10 +65,17 @@ function deduceInput(source: RawInferRequestSource): BytesTensor {
     return { kind: "bytes", name, datatype, shape: [...batchDims, 1], bytes: encodeBytesElements([body]) };
   }
   const shape = [...batchDims, ...deduceDims(dims, body.length / elementByteSize(datatype), name)];
+  const expected = elementCount(shape) * elementByteSize(datatype);
+  if (body.length !== expected) {
+    throw invalid(
+      `input byte size mismatch for input 'raw_input' for model '${modelName}'. ` +
+        `Expected ${String(expected)}, got ${String(body.length)}`,
+    );
+  }
   return { kind: "bytes", name, datatype, shape, bytes: body };
 }
 
-/** One dimension may be variable and takes what remains; whether the sizes then agree is checked with every request. */
+/** One dimension may be variable and takes what remains. */
 function deduceDims(dims: readonly number[], count: number, input: string): readonly number[] {
   if (dims.filter((dim) => dim < 0).length > 1) {
     throw invalid(

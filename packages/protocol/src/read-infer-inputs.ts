@@ -134,7 +134,8 @@ interface JsonInput {
 
 function readJsonInput(node: JsonNode, input: JsonInput): BytesTensor {
   const { name, shape, maxByteSize } = input;
-  const count = shape.includes(0) ? 0 : elementCount(shape);
+  // Triton counts no elements in a shape without dimensions: it has no scalars.
+  const count = shape.length === 0 || shape.includes(0) ? 0 : elementCount(shape);
   const tensor = (datatype: Datatype, bytes: Uint8Array): BytesTensor => {
     return { kind: "bytes", name, datatype, shape, bytes };
   };

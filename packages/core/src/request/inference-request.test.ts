@@ -166,6 +166,16 @@ const REFUSED: readonly {
     message: "[request id: 7] input byte size mismatch for input 'b' for model 'm'. Expected 0, got 4",
   },
   {
+    name: "a batch of no rows",
+    request: request([tensor("a", "INT32", [0, 16]), tensor("b", "FP32", [0, 3, 2])]),
+    message: "[request id: 7] input byte size mismatch for input 'a' for model 'm'. Expected 64, got 0",
+  },
+  {
+    name: "content for a batch of no rows",
+    request: request([tensor("a", "INT32", [0, 16], 64), tensor("b", "FP32", [0, 3, 2], 24)]),
+    message: "[request id: 7] input byte size mismatch for input 'a' for model 'm'. Expected 0, got 64",
+  },
+  {
     name: "too few strings",
     model: strings,
     request: request([text([1, 2], [1, 0, 0, 0, 65])]),
@@ -175,28 +185,29 @@ const REFUSED: readonly {
     name: "too many strings",
     model: strings,
     request: request([text([1, 1], [0, 0, 0, 0, 1, 0, 0, 0, 65])]),
-    message: "unexpected number of string elements 2 for inference input 's' for model 'm', expecting 1",
+    message:
+      "[request id: 7] unexpected number of string elements 2 for inference input 's' for model 'm', expecting 1",
   },
   {
     name: "a cut length",
     model: strings,
     request: request([text([1, 2], [1, 0, 0, 0, 65, 1, 0])]),
     message:
-      "incomplete string length indicator for inference input 's' for model 'm', expecting 4 bytes but only 2 bytes available.",
+      "[request id: 7] incomplete string length indicator for inference input 's' for model 'm', expecting 4 bytes but only 2 bytes available. Please make sure the string length indicator is in one buffer.",
   },
   {
     name: "a cut string",
     model: strings,
     request: request([text([1, 1], [3, 0, 0, 0, 65, 66])]),
     message:
-      "incomplete string data for inference input 's' for model 'm', expecting string of length 3 but only 2 bytes available.",
+      "incomplete string data for inference input 's', expecting string of length 3 but only 2 bytes available",
   },
   {
     name: "a length of 4 GiB",
     model: strings,
     request: request([text([1, 1], [255, 255, 255, 255])]),
     message:
-      "incomplete string data for inference input 's' for model 'm', expecting string of length 4294967295 but only 0 bytes available.",
+      "incomplete string data for inference input 's', expecting string of length 4294967295 but only 0 bytes available",
   },
 ];
 
@@ -250,9 +261,13 @@ describe("validateRequest", () => {
     });
   });
 
-  it("takes a batch of no rows", () => {
-    const inputs = [tensor("a", "INT32", [0, 16]), tensor("b", "FP32", [0, 5, 2])];
-    expect(validateRequest(request(inputs), { name: "m", signature: batching })).toMatchObject({
+  it("takes a batch of no rows only where a row has no bytes either", () => {
+    const model = signature(`
+      max_batch_size: 8
+      input { name: "b" data_type: TYPE_FP32 dims: [-1, 2] }
+      output { name: "x" data_type: TYPE_INT32 dims: [1] }`);
+    const inputs = [tensor("b", "FP32", [0, 0, 2])];
+    expect(validateRequest(request(inputs), { name: "m", signature: model })).toMatchObject({
       batchSize: 0,
       inputs,
     });

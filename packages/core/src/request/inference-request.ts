@@ -1,5 +1,5 @@
 import type { InputSignature, ModelSignature } from "@naiad/model-config";
-import type { InferenceRequest, Tensor } from "@naiad/protocol";
+import type { BytesTensor, InferenceRequest, Tensor } from "@naiad/protocol";
 import { InferenceError, tensorByteSize, requestIdPrefix } from "@naiad/protocol";
 import type { ValidRequest } from "../scheduling/scheduler.ts";
 
@@ -202,6 +202,14 @@ function shapeText(shape: readonly number[]): string {
 /** A tensor that stayed on a device was made there and cannot disagree with its shape. */
 function checkContent(request: InferenceRequest, model: RequestTarget, input: Tensor): void {
   if (input.kind === "device") return;
+  if (model.signature.maxBatchSize > 0 && input.shape[0] === 0) {
+    // Triton counts a batch of no rows as one of one row, and so refuses it where a row has content.
+    checkSize(request, model, { ...input, shape: [1, ...input.shape.slice(1)] });
+  }
+  checkSize(request, model, input);
+}
+
+function checkSize(request: InferenceRequest, model: RequestTarget, input: BytesTensor): void {
   const expectedBytes = tensorByteSize(input.datatype, input.shape);
   if (expectedBytes === undefined) {
     checkStringElements(input, { modelName: model.name, requestId: request.id });

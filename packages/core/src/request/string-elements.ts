@@ -9,38 +9,41 @@ const LENGTH_BYTES = 4;
  */
 export function checkStringElements(
   input: BytesTensor,
-  context: { readonly modelName: string; readonly requestId: string },
+  { modelName, requestId }: { readonly modelName: string; readonly requestId: string },
 ): void {
   const { bytes } = input;
-  const expected = elementCount(input.shape);
-  const where = `for inference input '${input.name}' for model '${context.modelName}'`;
+  const expectedCount = elementCount(input.shape);
+  const prefix = requestIdPrefix(requestId);
+  const where = `for inference input '${input.name}' for model '${modelName}'`;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
   let count = 0;
   let offset = 0;
   while (offset < bytes.byteLength) {
     const left = bytes.byteLength - offset;
-    if (count === expected) {
-      throw invalid(`unexpected number of string elements ${count + 1} ${where}, expecting ${expected}`);
+    if (count === expectedCount) {
+      throw invalid(
+        `${prefix}unexpected number of string elements ${count + 1} ${where}, expecting ${expectedCount}`,
+      );
     }
     if (left < LENGTH_BYTES) {
       throw invalid(
-        `incomplete string length indicator ${where}, expecting ${LENGTH_BYTES} bytes but only ${left} bytes available.`,
+        `${prefix}incomplete string length indicator ${where}, expecting ${LENGTH_BYTES} bytes but only ${left} bytes ` +
+          "available. Please make sure the string length indicator is in one buffer.",
       );
     }
     const length = view.getUint32(offset, true);
     if (length > left - LENGTH_BYTES) {
       throw invalid(
-        `incomplete string data ${where}, expecting string of length ${length} but only ${left - LENGTH_BYTES} bytes available.`,
+        `incomplete string data for inference input '${input.name}', expecting string of length ${length} ` +
+          `but only ${left - LENGTH_BYTES} bytes available`,
       );
     }
     offset += LENGTH_BYTES + length;
     count += 1;
   }
-  if (count !== expected) {
-    throw invalid(
-      `${requestIdPrefix(context.requestId)}expected ${expected} string elements ${where}, got ${count}`,
-    );
+  if (count !== expectedCount) {
+    throw invalid(`${prefix}expected ${expectedCount} string elements ${where}, got ${count}`);
   }
 }
 

@@ -16,6 +16,15 @@ export function parseModelVersion(text: string): number | undefined {
   return Number(version);
 }
 
+/** The error for a version of which there cannot be a model. Unlike a `number` the text names it exactly. */
+export function unknownVersion(modelName: string, text: string): InferenceError {
+  const version = String(BigInt(text.replace("+", "")));
+  return new InferenceError(
+    "NOT_FOUND",
+    `Request for unknown model: '${modelName}' version ${version} is not found`,
+  );
+}
+
 function refuse(text: string, details: string): never {
   throw new InferenceError(
     "INVALID_ARG",
