@@ -139,7 +139,9 @@ async function play(
         const rows = Math.min(step.rows, model.maxBatchSize);
         const sequence = isSequence ? { sequence: { id: 7n, start: false, end: false } } : {};
         try {
-          const request = fixture.send({ ...rest, rows, dims: [width], ...sequence });
+          // Only rows without content may be none.
+          const dims = [rows === 0 ? 0 : width];
+          const request = fixture.send({ ...rest, rows, dims, ...sequence });
           expect(request.outcomes).toEqual([]);
           sent.push(request);
           levelOf.set(request.id, step.priority >= 1 && step.priority <= model.levels ? step.priority : 2);

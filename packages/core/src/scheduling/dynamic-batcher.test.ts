@@ -87,9 +87,10 @@ describe("without a delay", () => {
   });
 
   it("counts a request of no rows as one", async () => {
-    const fixture = await start({ maxBatchSize: 2 });
-    fixture.send();
-    fixture.sendMany(3, { rows: 0 });
+    const fixture = await start({ maxBatchSize: 2, dims: "-1" });
+    fixture.send({ dims: [0] });
+    // A row without content: there is no other batch of no rows.
+    fixture.sendMany(3, { rows: 0, dims: [0] });
     await fixture.clock.drain();
     expect(executedIds(fixture)).toEqual(["1", "2,3", "4"]);
   });
