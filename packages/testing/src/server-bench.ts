@@ -18,6 +18,7 @@ import type { MemoryModel, MemoryRepository } from "./memory-repository.ts";
 import { createMemoryRepository } from "./memory-repository.ts";
 import { quickDigest } from "./quick-digest.ts";
 
+/** The defaults of `startServer`, with limits that no test reaches. */
 export const SERVER_OPTIONS: ServerOptions = {
   id: "triton",
   modelRepositories: [],

@@ -5,8 +5,7 @@ export function sleep(clock: Clock, delayNs: number, signal: AbortSignal): Promi
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
       cancel();
-      // The reason is whatever the caller aborted with.
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the reason is what the caller aborted with
       reject(signal.reason);
     };
     const cancel = clock.after(delayNs, () => {

@@ -4,7 +4,7 @@ import type { Channel, EmptyContract } from "@naiad/link";
 import { createChannel, holdAlive, whenDead } from "@naiad/link";
 import type { ClientContract, ServerEvent, ServerOptions } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
-import { createMemoryRepository, memoryLocks, realEndpoints } from "@naiad/testing";
+import { SERVER_OPTIONS, createMemoryRepository, memoryLocks, realEndpoints } from "@naiad/testing";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import { fixtureModels } from "@naiad/testing/fixture-models";
@@ -23,33 +23,10 @@ import type { WorkerSpawner } from "./worker-spawner.ts";
  * and the store are memory.
  */
 const OPTIONS: ServerOptions = {
-  id: "triton",
+  ...SERVER_OPTIONS,
   modelRepositories: [{ url: "memory:" }],
-  modelControlMode: "explicit",
   loadModels: ["batcher"],
-  repositoryPollSecs: 15,
-  strictReadiness: true,
-  exitOnError: true,
-  disableAutoCompleteConfig: false,
-  modelConfigName: "",
-  modelLoadThreadCount: 4,
-  modelLoadRetryCount: 0,
-  exitTimeoutSecs: 30,
-  logVerbose: 0,
-  logInfo: true,
-  logWarning: true,
-  logError: true,
-  logFormat: "default",
-  defaultMaxBatchSize: 4,
   httpMaxInputSize: 1_000_000,
-  httpRestrictedApis: [],
-  httpHeaderForwardPattern: "",
-  gpuFallback: "cpu",
-  allowSoftwareGpu: false,
-  foldGpus: false,
-  threads: 0,
-  verify: "auto",
-  limits: { createMs: 60_000, firstRunMs: 60_000, runMs: 60_000 },
 };
 const ENGINE: OnnxEngine = { build: "wasm", load: () => import("onnxruntime-web") };
 const NOTHING = { calls: {}, streams: {}, notes: {} };

@@ -8,7 +8,7 @@ import type {
   ServerEvent,
 } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
-import { createFakeClock, fakeHandlers, memoryLocks, pairedEndpoints } from "@naiad/testing";
+import { SERVER_OPTIONS, createFakeClock, fakeHandlers, memoryLocks, pairedEndpoints } from "@naiad/testing";
 import { describe, expect, it } from "vitest";
 import type { GatewayContract, GatewayExchange, HostStart } from "../contracts.ts";
 import { aliveLock, WIRE_VERSION } from "../contracts.ts";
@@ -18,35 +18,7 @@ import { createHost } from "./host.ts";
 const START: HostStart = {
   wireVersion: WIRE_VERSION,
   hostId: "host-1",
-  options: {
-    id: "triton",
-    modelRepositories: [],
-    modelControlMode: "explicit",
-    loadModels: [],
-    repositoryPollSecs: 15,
-    strictReadiness: true,
-    exitOnError: true,
-    disableAutoCompleteConfig: false,
-    modelConfigName: "",
-    modelLoadThreadCount: 4,
-    modelLoadRetryCount: 0,
-    exitTimeoutSecs: 30,
-    logVerbose: 0,
-    logInfo: true,
-    logWarning: true,
-    logError: true,
-    logFormat: "default",
-    defaultMaxBatchSize: 4,
-    httpMaxInputSize: 1,
-    httpRestrictedApis: [],
-    httpHeaderForwardPattern: "",
-    gpuFallback: "cpu",
-    allowSoftwareGpu: false,
-    foldGpus: false,
-    threads: 0,
-    verify: "auto",
-    limits: { createMs: 1, firstRunMs: 1, runMs: 1 },
-  },
+  options: { ...SERVER_OPTIONS, httpMaxInputSize: 1, limits: { createMs: 1, firstRunMs: 1, runMs: 1 } },
   assets: { host: "", instanceWasm: "", instanceJspi: "", instanceAsyncify: "", ort: "" },
   storageName: "s",
 };
