@@ -104,6 +104,16 @@ describe("fetch transport", () => {
   });
 
   it.each([
+    ["7", 7],
+    ["Fri, 31 Jul 2026 12:00:00 GMT", undefined],
+    [undefined, undefined],
+  ])("tells after how many seconds to try again: Retry-After %s", async (header, retryAfterSecs) => {
+    const headers = header === undefined ? {} : { "retry-after": header };
+    const { client } = answering(() => new Response('{"error":"x"}', { status: 503, headers }));
+    await expect(client.modelConfig("m")).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSecs });
+  });
+
+  it.each([
     [
       "a page",
       "<!doctype html><title>app</title>",
@@ -144,6 +154,20 @@ describe("fetch transport", () => {
     });
     const compressed = ok('{"name":"m"}', { "content-length": "5", "content-encoding": "gzip" });
     expect(await answering(compressed).client.modelConfig("m")).toEqual({ name: "m" });
+  });
+
+  it.each([
+    [null, "the options of createFetchTransport must be an object, but they are null"],
+    ["http://localhost", "the options of createFetchTransport must be an object"],
+    [{ url: null }, "createFetchTransport's option 'url' must be a string, but it is null"],
+    [{ url: new URL("http://a/") }, "'url' must be a string, but it is \"http://a/\""],
+    [{ headers: { a: 1 } }, "'headers' must be an object whose values are each a string"],
+    [{ fetch: "fetch" }, "'fetch' must be a function"],
+    [{ uri: "" }, "createFetchTransport has no option 'uri'"],
+  ])("refuses the options %j", (options, text) => {
+    expect(() => {
+      Reflect.apply(createFetchTransport, undefined, [options]);
+    }).toThrow(text);
   });
 
   it("needs a model's name", async () => {

@@ -1,4 +1,5 @@
-import { InferenceError } from "@naiad/protocol";
+import { FUNCTION, InferenceError, STRING, checkOptionKinds, dictionary } from "@naiad/protocol";
+import type { OptionKind } from "@naiad/protocol";
 import type { HttpAnswer } from "./http-answer.ts";
 import { readAnswer } from "./http-answer.ts";
 import type { HttpCall } from "./http-call.ts";
@@ -13,11 +14,19 @@ export interface FetchTransportOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
+const OPTIONS: { readonly [Name in keyof Required<FetchTransportOptions>]: OptionKind } = {
+  url: STRING,
+  headers: dictionary(STRING),
+  fetch: FUNCTION,
+};
+
 /**
  * Triton's HTTP API: Naiad through its service worker, or a real Triton. Tensors travel in binary. The
- * server is not told of an abort before its answer: no browser passes it on to a service worker.
+ * server is not told of an abort before its answer: no browser passes it on to a service worker. Throws a `TypeError` that names an
+ * option that makes no sense.
  */
 export function createFetchTransport(options: FetchTransportOptions = {}): Transport {
+  checkOptionKinds(options, { subject: "createFetchTransport", kinds: OPTIONS });
   const { url = "", headers = {}, fetch = fetchOfThisRealm } = options;
   const base = url.replace(/\/+$/, "");
 
@@ -47,6 +56,14 @@ export function createFetchTransport(options: FetchTransportOptions = {}): Trans
   return {
     async call(operation, input, { signal } = {}) {
       return readAnswer(operation, await exchange(httpCallOf(operation, input), signal));
+    },
+    async *stream() {
+      await Promise.resolve();
+      throw new InferenceError(
+        "UNSUPPORTED",
+        "Triton's HTTP API has no streaming inference: use the client of a server on this page, or " +
+          "fetch 'v2/models/<model>/generate_stream'",
+      );
     },
   };
 }

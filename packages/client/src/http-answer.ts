@@ -38,6 +38,7 @@ const READERS: { readonly [Name in OperationName]: (answer: HttpAnswer) => Opera
   serverReady: (answer) => ({ ready: saysYes(answer) }),
   modelReady: (answer) => ({ ready: saysYes(answer) }),
   serverMetadata: (answer) => readServerMetadata(json(answer)),
+  serverMetrics: (answer) => ({ text: new TextDecoder().decode(succeeded(answer).body) }),
   modelMetadata: (answer) => readModelMetadata(json(answer)),
   modelConfig: (answer) => readObject(json(answer), "model configuration"),
   modelStatistics: (answer) => readModelStatistics(json(answer)),
@@ -91,9 +92,15 @@ function succeeded(answer: HttpAnswer): HttpAnswer {
   return answer;
 }
 
-function errorOf({ status, body }: HttpAnswer): InferenceError {
+function errorOf({ status, headers, body }: HttpAnswer): InferenceError {
   const message = errorText(body);
-  return new InferenceError(codeOf(status, message), message);
+  return new InferenceError(codeOf(status, message), message, { retryAfterSecs: retryAfterSecs(headers) });
+}
+
+/** A date, which HTTP allows as well, is left to who wants to wait for it. */
+function retryAfterSecs(headers: Headers): number | undefined {
+  const text = headers.get("retry-after") ?? "";
+  return /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
 /** Triton's `{"error": ...}`, or whatever else stands there (a proxy's page). */

@@ -35,6 +35,7 @@ const BODIES: { readonly [Name in OperationName]: (input: OperationInput<Name>) 
   serverLive: noBody,
   serverReady: noBody,
   serverMetadata: noBody,
+  serverMetrics: noBody,
   modelReady: noBody,
   modelMetadata: noBody,
   modelConfig: noBody,

@@ -2,7 +2,6 @@ export * from "./transport.ts";
 export * from "./port-transport.ts";
 export * from "./fetch-transport.ts";
 export * from "./inference-client.ts";
-export type { InferInput } from "./infer-values.ts";
 export type { InferCall, SequenceCall } from "./infer-request.ts";
 export type * from "./infer-result.ts";
-export type { NestedValues, TensorValue } from "./nested-values.ts";
+export type { NestedValues, TensorContent as InferInput, TensorValue } from "@naiad/protocol";

@@ -4,17 +4,16 @@ import type {
   ParameterValue,
   RequestedOutput,
   SequenceFlags,
+  TensorContent,
 } from "@naiad/protocol";
-import { checkCustomParameters } from "@naiad/protocol";
-import type { InferInput } from "./infer-values.ts";
-import { tensorOf } from "./infer-values.ts";
+import { InferenceError, checkCustomParameters, optionText, tensorOf } from "@naiad/protocol";
 
 /** An inference as its caller writes it. */
 export interface InferCall {
   readonly modelName: string;
   /** Absent: the version that the model's policy chooses. */
   readonly modelVersion?: string;
-  readonly inputs: Readonly<Record<string, InferInput>>;
+  readonly inputs: Readonly<Record<string, TensorContent>>;
   /** Names, or names with the number of best classes wanted. Absent or empty: all outputs. */
   readonly outputs?: readonly (string | RequestedOutput)[];
   /** Comes back in the result. */
@@ -46,6 +45,7 @@ export interface PreparedInfer {
 
 /** Throws INVALID_ARG for what no server would take. Tensors are views on the caller's typed arrays. */
 export function prepareInfer(call: InferCall): PreparedInfer {
+  checkCall(call);
   const { modelName, modelVersion = "", id = "", outputs = [], priority, timeoutUs } = call;
   const sequence = call.sequence && sequenceFlags(call.sequence);
   const request: InferenceRequest = {
@@ -62,6 +62,30 @@ export function prepareInfer(call: InferCall): PreparedInfer {
   return { request, transfer: call.transfer === true ? givenBuffers(call.inputs) : [] };
 }
 
+/** For callers that no type checker has seen: the members without which nothing can be sent. */
+function checkCall(call: unknown): void {
+  const { modelName, inputs } = objectOf(call, "infer needs an object of { modelName, inputs }");
+  if (typeof modelName !== "string") throw invalid("infer needs the option 'modelName': a string", modelName);
+  for (const [name, input] of Object.entries(
+    objectOf(inputs, "infer needs the option 'inputs': an object"),
+  )) {
+    const { data } = objectOf(input, `input '${name}' must be an object with 'data'`);
+    if (Array.isArray(data) || ArrayBuffer.isView(data)) continue;
+    throw invalid(`the data of input '${name}' must be a typed array or an array`, data);
+  }
+}
+
+function objectOf(value: unknown, expected: string): Readonly<Record<string, unknown>> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return Object.fromEntries(Object.entries(value));
+  }
+  throw invalid(expected, value);
+}
+
+function invalid(expected: string, value: unknown): InferenceError {
+  return new InferenceError("INVALID_ARG", `${expected}, but got ${optionText(value)}`);
+}
+
 function customParameters(parameters: Parameters): Parameters {
   checkCustomParameters(parameters);
   return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, exactParameter(value)]));
@@ -76,7 +100,7 @@ function sequenceFlags({ id, start = false, end = false }: SequenceCall): Sequen
   return { id: typeof id === "number" ? BigInt(id) : id, start, end };
 }
 
-function givenBuffers(inputs: Readonly<Record<string, InferInput>>): ArrayBuffer[] {
+function givenBuffers(inputs: Readonly<Record<string, TensorContent>>): ArrayBuffer[] {
   const buffers = new Set<ArrayBuffer>();
   for (const { data } of Object.values(inputs)) {
     // Shared memory has no owner who could give it away.

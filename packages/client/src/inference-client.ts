@@ -11,7 +11,7 @@ import type {
   TraceSettings,
   TraceSettingsUpdate,
 } from "@naiad/protocol";
-import { InferenceError, stringifyJson } from "@naiad/protocol";
+import { InferenceError, optionText, stringifyJson } from "@naiad/protocol";
 import type { InferCall } from "./infer-request.ts";
 import { prepareInfer } from "./infer-request.ts";
 import type { InferResult } from "./infer-result.ts";
@@ -73,6 +73,11 @@ export interface InferenceClient {
   /** `false` also for a model or version that the server does not know. */
   modelReady(modelName: string, options?: ModelOptions): Promise<boolean>;
   serverMetadata(options?: ClientOptions): Promise<ServerMetadata>;
+  /**
+   * The text that `GET <base>metrics` answers with. Rejects with UNSUPPORTED where the server has them switched off. A real
+   * Triton has them on a port of their own, so over HTTP they need a client with that address.
+   */
+  metrics(options?: ClientOptions): Promise<string>;
   modelMetadata(modelName: string, options?: ModelOptions): Promise<ModelMetadata>;
   modelConfig(modelName: string, options?: ModelOptions): Promise<JsonObject>;
   /** Of one model, or of all where the name is absent. */
@@ -87,6 +92,13 @@ export interface InferenceClient {
    * `transfer: true`. Rejects with INVALID_ARG, before anything is sent, where data, shape and datatype do not fit.
    */
   infer(call: InferCall, options?: ClientOptions): Promise<InferResult>;
+  /**
+   * For a decoupled model, with any number of responses; any other model gives one. The request is sent, and the caller's
+   * arrays are read, when the loop begins. Leaving the loop or an abort ends the request in the model, and a loop that is
+   * slow slows the model down. Throws what `infer` rejects with, also the error of a single response, which ends the loop
+   * then. Over fetch there is none: UNSUPPORTED.
+   */
+  inferStream(call: InferCall, options?: ClientOptions): AsyncIterable<InferResult>;
   traceSettings(options?: TraceOptions): Promise<TraceSettings>;
   /** Resolves with the settings that hold then. */
   updateTraceSettings(update: TraceSettingsUpdate, options?: TraceOptions): Promise<TraceSettings>;
@@ -116,7 +128,9 @@ export interface InferenceClient {
   unregisterCudaSharedMemory(regionName?: string, options?: ClientOptions): Promise<void>;
 }
 
+/** Throws a `TypeError` for what is no transport. */
 export function createInferenceClient(transport: Transport): InferenceClient {
+  checkTransport(transport);
   return {
     async serverLive(options) {
       return (await transport.call("serverLive", {}, passOn(options))).live;
@@ -134,6 +148,9 @@ export function createInferenceClient(transport: Transport): InferenceClient {
       }
     },
     serverMetadata: (options) => transport.call("serverMetadata", {}, passOn(options)),
+    async metrics(options) {
+      return (await transport.call("serverMetrics", {}, passOn(options))).text;
+    },
     modelMetadata: (modelName, options) =>
       transport.call("modelMetadata", reference(modelName, options), passOn(options)),
     modelConfig: (modelName, options) =>
@@ -158,6 +175,14 @@ export function createInferenceClient(transport: Transport): InferenceClient {
     async infer(call, options) {
       const { request, transfer } = prepareInfer(call);
       return inferResult(await transport.call("modelInfer", request, { ...passOn(options), transfer }));
+    },
+    async *inferStream(call, options) {
+      const { request, transfer } = prepareInfer(call);
+      const responses = transport.stream("modelStreamInfer", request, { ...passOn(options), transfer });
+      for await (const response of responses) {
+        if (response.error !== undefined) throw InferenceError.from(response.error);
+        yield inferResult(response);
+      }
     },
     traceSettings: ({ modelName = "", ...options } = {}) =>
       transport.call("traceSetting", { modelName }, passOn(options)),
@@ -184,6 +209,14 @@ export function createInferenceClient(transport: Transport): InferenceClient {
       await transport.call("cudaSharedMemoryUnregister", { regionName }, passOn(options));
     },
   };
+}
+
+/** For callers that no type checker has seen. */
+function checkTransport(transport: Partial<Transport> | null | undefined): void {
+  if (typeof transport?.call === "function") return;
+  throw new TypeError(
+    `createInferenceClient needs a transport, such as createFetchTransport({ url }), but got ${optionText(transport)}`,
+  );
 }
 
 function reference(

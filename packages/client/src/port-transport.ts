@@ -1,8 +1,9 @@
 import type { Channel } from "@naiad/link";
-import type { ClientContract, Tensor } from "@naiad/protocol";
+import type { ClientContract, InferenceRequest, StreamOperationName, Tensor } from "@naiad/protocol";
 import type { TransportOptions } from "./transport.ts";
 
 type Calls = ClientContract["calls"];
+type Streams = Pick<ClientContract["streams"], StreamOperationName>;
 type CallName = keyof Calls;
 
 /** A transport that also carries what the host offers besides the operations. */
@@ -12,6 +13,11 @@ export interface PortTransport {
     input: Calls[Name]["input"],
     options?: TransportOptions,
   ): Promise<Calls[Name]["output"]>;
+  stream<Name extends StreamOperationName>(
+    name: Name,
+    input: Streams[Name]["input"],
+    options?: TransportOptions,
+  ): AsyncIterable<Streams[Name]["item"]>;
 }
 
 /**
@@ -19,7 +25,9 @@ export interface PortTransport {
  * transferred: that takes half the time of a structured clone (600 KB in Chromium: 0.4 against 0.7 ms), and a clone of a
  * small view would carry the whole buffer under it. The input itself stays whole, so a call may be repeated with it.
  */
-export function createPortTransport(channel: Pick<Channel<ClientContract>, "call">): PortTransport {
+export function createPortTransport(
+  channel: Pick<Channel<ClientContract>, "call" | "stream">,
+): PortTransport {
   return {
     call(name, input, options = {}) {
       const copy = COPIERS[name];
@@ -28,6 +36,15 @@ export function createPortTransport(channel: Pick<Channel<ClientContract>, "call
       const transfer: ArrayBuffer[] = [];
       return channel.call(name, copy(input, transfer), { ...options, transfer });
     },
+    stream: (name, input, options = {}) => ({
+      [Symbol.asyncIterator]: () => {
+        const given = (options.transfer?.length ?? 0) > 0;
+        const transfer: ArrayBuffer[] = [];
+        const sent = given ? input : copyInputs(input, transfer);
+        const items = channel.stream(name, sent, given ? options : { ...options, transfer });
+        return items[Symbol.asyncIterator]();
+      },
+    }),
   };
 }
 
@@ -38,10 +55,7 @@ const COPIERS: {
     transfer: ArrayBuffer[],
   ) => Calls[Name]["input"];
 } = {
-  modelInfer: (request, transfer) => ({
-    ...request,
-    inputs: request.inputs.map((tensor) => copyTensor(tensor, transfer)),
-  }),
+  modelInfer: copyInputs,
   repositoryModelLoad: (load, transfer) =>
     load.files === undefined
       ? load
@@ -52,6 +66,10 @@ const COPIERS: {
           ),
         },
 };
+
+function copyInputs(request: InferenceRequest, transfer: ArrayBuffer[]): InferenceRequest {
+  return { ...request, inputs: request.inputs.map((tensor) => copyTensor(tensor, transfer)) };
+}
 
 function copyTensor(tensor: Tensor, transfer: ArrayBuffer[]): Tensor {
   return tensor.kind === "bytes" ? { ...tensor, bytes: copyBytes(tensor.bytes, transfer) } : tensor;

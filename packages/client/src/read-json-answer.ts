@@ -8,6 +8,7 @@ import type {
   ModelVersionStatistics,
   RepositoryIndexEntry,
   ServerMetadata,
+  ServerParameters,
   SystemSharedMemoryRegion,
   TensorMetadata,
   TraceSettings,
@@ -18,10 +19,18 @@ import { InferenceError } from "@naiad/protocol";
 
 export function readServerMetadata(value: JsonValue): ServerMetadata {
   const metadata = readObject(value, "server metadata");
+  const { parameters } = metadata;
   return {
     name: text(metadata, "name"),
     version: text(metadata, "version"),
     extensions: texts(metadata, "extensions"),
+    ...(parameters !== undefined && { parameters: readServerParameters(parameters) }),
+  };
+}
+
+function readServerParameters(value: JsonValue): ServerParameters {
+  return {
+    clock_resolution_ns: Number(readObject(value, "server parameters")["clock_resolution_ns"]),
   };
 }
 

@@ -1,4 +1,11 @@
-import type { OperationInput, OperationName, OperationOutput } from "@naiad/protocol";
+import type {
+  OperationInput,
+  OperationName,
+  OperationOutput,
+  StreamOperationInput,
+  StreamOperationItem,
+  StreamOperationName,
+} from "@naiad/protocol";
 
 export interface TransportOptions {
   /** Buffers inside the input that the caller gives up. A transport that copies anyway leaves them alone. */
@@ -7,7 +14,7 @@ export interface TransportOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A way to a server: one call of one operation. */
+/** A way to a server. */
 export interface Transport {
   /**
    * Rejects with an InferenceError: the server's own, CANCELLED after an abort, UNAVAILABLE where there is no way to the
@@ -18,4 +25,13 @@ export interface Transport {
     input: OperationInput<Name>,
     options?: TransportOptions,
   ): Promise<OperationOutput<Name>>;
+  /**
+   * Of an operation with any number of answers. Sends the request, and reads the input, when the iteration begins; throws
+   * what `call` rejects with. Leaving the loop, or an abort, ends the request. What is read slowly is made slowly.
+   */
+  stream<Name extends StreamOperationName>(
+    operation: Name,
+    input: StreamOperationInput<Name>,
+    options?: TransportOptions,
+  ): AsyncIterable<StreamOperationItem<Name>>;
 }

@@ -40,6 +40,7 @@ const EXPOSED_HEADERS: readonly string[] = [
   "inference-header-content-length",
   "content-encoding",
   "content-length",
+  "retry-after",
 ];
 
 function allowedOrigin({ headers }: ExchangeRequest, { allowOrigins }: CorsOptions): string | undefined {

@@ -2,39 +2,51 @@ import {
   decodeGenerateRequest,
   encodeGenerateResponse,
   encodeJson,
-  type ExchangeResponse,
   headerValue,
   type HttpOnlyName,
   httpStatusOf,
   InferenceError,
   type InferenceRequest,
+  type InferenceStreamResponse,
+  type WireError,
 } from "@naiad/protocol";
-import { contextOf, respond } from "./responses.ts";
+import { contextOf, errorResponse, errorText, respond } from "./responses.ts";
 import type { Route, RouteCall } from "./route.ts";
 
 /** The generate extension: inference in words of flat JSON, answered at once or as server-sent events. */
 export const GENERATE_ROUTES: { readonly [Name in HttpOnlyName]: Route } = {
   async generate(call) {
     const request = await readRequest(call);
-    const response = await call.options.handlers.modelInfer(request, contextOf(call));
-    return respond({ status: 200, contentType: "application/json", body: encodeGenerateResponse(response) });
+    const responses = await call.options.handlers.modelStreamInfer(request, contextOf(call));
+    const given: InferenceStreamResponse[] = [];
+    for await (const response of responses) {
+      given.push(response);
+      // Whatever else comes, it is too much; leaving the loop spares the model the rest.
+      if (given.length > 1) break;
+    }
+    const [first] = given;
+    if (first === undefined) return errorText(httpStatusOf("INTERNAL"), NOT_ONE);
+    // As in Triton, where the status is fixed by the time that the second response comes.
+    if (given.length > 1) return errorText(first.error === undefined ? 200 : statusOf(first.error), NOT_ONE);
+    if (first.error !== undefined) return errorResponse(first.error);
+    return respond({ status: 200, contentType: "application/json", body: encodeGenerateResponse(first) });
   },
 
   async generateStream(call) {
     const request = await readRequest(call);
-    const progress = { isAccepted: false };
-    const context = { ...contextOf(call), onAccepted: () => void (progress.isAccepted = true) };
-    try {
-      const response = await call.options.handlers.modelInfer(request, context);
-      return eventStream(200, encodeGenerateResponse(response));
-    } catch (thrown) {
-      // A refusal is an answer like any other; what the model itself answers is an event, also when it is an error.
-      if (!progress.isAccepted) throw thrown;
-      const error = InferenceError.from(thrown);
-      return eventStream(httpStatusOf(error.code), encodeJson({ error: error.message }));
-    }
+    // A refusal is an answer like any other; what the model itself answers is an event, also when it is an error.
+    const events = eventsOf(await call.options.handlers.modelStreamInfer(request, contextOf(call)));
+    const first = await events.next();
+    return {
+      status: first.done === true ? 200 : first.value.status,
+      headers: [["content-type", "text/event-stream; charset=utf-8"]],
+      body: first.done === true ? new Uint8Array(0) : bodyOf(first.value, events),
+    };
   },
 };
+
+const NOT_ONE =
+  "generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses";
 
 /** In Triton's order: is there the model, can the body be read, does it fit the model's inputs. */
 async function readRequest(call: RouteCall): Promise<InferenceRequest> {
@@ -53,28 +65,60 @@ async function readRequest(call: RouteCall): Promise<InferenceRequest> {
   return forwardHeaders(decoded, request.headers);
 }
 
-/** The status is that of the first event. The length is not known before the last one. */
-function eventStream(status: number, first: Uint8Array): ExchangeResponse {
-  return {
-    status,
-    headers: [["content-type", "text/event-stream; charset=utf-8"]],
-    body: events(first),
-  };
+interface ServerSentEvent {
+  /** Of the whole answer, where it is the first. */
+  readonly status: number;
+  readonly bytes: Uint8Array;
+}
+
+/** One event for each response, and one for what ends them before their end. */
+async function* eventsOf(
+  responses: AsyncIterable<InferenceStreamResponse>,
+): AsyncGenerator<ServerSentEvent, void> {
+  try {
+    for await (const response of responses) yield eventOf(response);
+  } catch (thrown) {
+    yield errorEvent(InferenceError.from(thrown).toWire());
+  }
+}
+
+function eventOf(response: InferenceStreamResponse): ServerSentEvent {
+  if (response.error !== undefined) return errorEvent(response.error);
+  try {
+    return { status: 200, bytes: framed(encodeGenerateResponse(response)) };
+  } catch (thrown) {
+    return errorEvent(InferenceError.from(thrown).toWire());
+  }
+}
+
+function errorEvent(error: WireError): ServerSentEvent {
+  return { status: statusOf(error), bytes: framed(encodeJson({ error: error.message })) };
+}
+
+function statusOf({ code }: WireError): number {
+  return httpStatusOf(code);
+}
+
+/** Event by event, as they are asked for. Who stops asking ends the request. */
+async function* bodyOf(
+  first: ServerSentEvent,
+  rest: AsyncGenerator<ServerSentEvent, void>,
+): AsyncIterable<Uint8Array> {
+  try {
+    yield first.bytes;
+    for await (const { bytes } of rest) yield bytes;
+  } finally {
+    await rest.return();
+  }
 }
 
 const UTF8 = new TextEncoder();
 
-// eslint-disable-next-line @typescript-eslint/require-await -- a body in pieces is asynchronous, also where there is one piece
-async function* events(first: Uint8Array): AsyncIterable<Uint8Array> {
-  yield joined(UTF8.encode("data: "), first, UTF8.encode("\n\n"));
-}
-
-function joined(...parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.length;
-  }
-  return whole;
+function framed(data: Uint8Array): Uint8Array {
+  const [before, after] = [UTF8.encode("data: "), UTF8.encode("\n\n")];
+  const event = new Uint8Array(before.length + data.length + after.length);
+  event.set(before);
+  event.set(data, before.length);
+  event.set(after, before.length + data.length);
+  return event;
 }

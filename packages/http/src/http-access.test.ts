@@ -186,6 +186,7 @@ describe("CORS", () => {
     for (const { header } of [preflight, answer]) {
       expect(header("access-control-allow-origin")).toBe(allowOrigins === "*" ? "*" : origin[1]);
       expect(header("access-control-expose-headers")).toContain("inference-header-content-length");
+      expect(header("access-control-expose-headers")).toContain("retry-after");
       expect(header("vary")).toBe(allowOrigins === "*" ? undefined : "origin");
     }
   });

@@ -68,11 +68,21 @@ describe("routing", () => {
     ["get", "/v2"],
     ["GET", "/v2/repository/index"],
     ["POST", "/v2/models/stats"],
+    ["POST", "/metrics"],
   ])("%s %s is not allowed", async (method, target) => {
     expect(await send(handler, target, { method })).toEqual([
       405,
       JSON_TYPE,
       '{"error":"Method Not Allowed"}',
+    ]);
+  });
+
+  it("gives metrics as text of Prometheus' format", async () => {
+    const metrics = handlerWith({ serverMetrics: () => Promise.resolve({ text: 'a{b="\u00e4"} 1\n' }) });
+    expect(await send(metrics, "/metrics?x=1")).toEqual([
+      200,
+      "text/plain; version=0.0.4; charset=utf-8",
+      'a{b="\u00e4"} 1\n',
     ]);
   });
 
@@ -123,6 +133,24 @@ describe("errors", () => {
   ] as const)("%s becomes %i", async (code, status) => {
     const handler = handlerWith({ serverMetadata: () => Promise.reject(new InferenceError(code, 'a "b"')) });
     expect(await send(handler, "/v2")).toEqual([status, JSON_TYPE, '{"error":"a \\"b\\""}']);
+  });
+
+  it.each([
+    [undefined, undefined],
+    [0.001, "1"],
+    [2, "2"],
+    [2.1, "3"],
+  ])("that may pass in %s seconds say so in whole ones: %s", async (retryAfterSecs, header) => {
+    const error = new InferenceError("UNAVAILABLE", "too fast", { retryAfterSecs });
+    const handler = handlerWith({ modelInfer: () => Promise.reject(error) });
+    const { status, headers } = await handler({
+      method: "POST",
+      rawTarget: "/v2/models/m/infer",
+      headers: [],
+      body: new TextEncoder().encode('{"inputs":[]}'),
+      signal: new AbortController().signal,
+    });
+    expect([status, headerValue(headers, "retry-after")]).toEqual([503, header]);
   });
 
   it("of programmers become 500", async () => {

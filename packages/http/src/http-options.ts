@@ -1,4 +1,4 @@
-import type { OperationHandlers, RestrictedApi } from "@naiad/protocol";
+import type { Compress, Decompress, OperationHandlers, RestrictedApi } from "@naiad/protocol";
 import type { CorsOptions } from "./cors.ts";
 
 export interface HttpOptions {
@@ -7,8 +7,9 @@ export interface HttpOptions {
   readonly maxInputSize: number;
   /** A header on every response by which a client knows this server from others. Name in lower case. */
   readonly marker?: readonly [name: string, value: string];
+  /** Without this port compressed requests are answered with UNSUPPORTED. */
   readonly decompress?: Decompress;
-  /** Without this port no response is compressed, whatever the request accepts. */
+  /** Without this port, and where it rejects, no response is compressed, whatever the request accepts. */
   readonly compress?: Compress;
   readonly restrictedApis?: readonly RestrictedApi[];
   /** Regular expression for names of request headers that become parameters of an inference request. */
@@ -16,16 +17,3 @@ export interface HttpOptions {
   /** For listeners that pages of other origins reach. Without it there are no CORS headers and no OPTIONS, as in Triton. */
   readonly cors?: CorsOptions;
 }
-
-/**
- * Unpacks a request body; `deflate` has the zlib wrapper. Rejects with an InferenceError when the bytes are damaged or
- * unpack to more than `maxByteSize`. Without this port compressed requests are answered with UNSUPPORTED.
- */
-export type Decompress = (
-  encoding: "gzip" | "deflate",
-  bytes: Uint8Array,
-  maxByteSize: number,
-) => Promise<Uint8Array>;
-
-/** Packs a response body; `deflate` has the zlib wrapper. Where it rejects the body is sent as it is. */
-export type Compress = (encoding: "gzip" | "deflate", bytes: Uint8Array) => Promise<Uint8Array>;

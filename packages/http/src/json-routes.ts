@@ -19,12 +19,16 @@ import {
   errorText,
   jsonMessage,
   jsonResponse,
+  respond,
 } from "./responses.ts";
 import type { Route, RouteCall } from "./route.ts";
 import { SETTINGS_ROUTES } from "./settings-routes.ts";
 import { SHARED_MEMORY_ROUTES } from "./shared-memory-routes.ts";
 
-/** Every operation but infer: little JSON in, little JSON out. */
+/** Prometheus takes the version as the promise of a format; Triton leaves it out. */
+const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+/** Every operation but infer: little in, little JSON (or text) out. */
 export const JSON_ROUTES: { readonly [Name in Exclude<OperationName, "modelInfer">]: Route } = {
   ...SETTINGS_ROUTES,
   ...SHARED_MEMORY_ROUTES,
@@ -41,6 +45,11 @@ export const JSON_ROUTES: { readonly [Name in Exclude<OperationName, "modelInfer
 
   async serverMetadata(call) {
     return jsonMessage(await call.options.handlers.serverMetadata({}, contextOf(call)));
+  },
+
+  async serverMetrics(call) {
+    const { text } = await call.options.handlers.serverMetrics({}, contextOf(call));
+    return respond({ status: 200, contentType: METRICS_TYPE, body: new TextEncoder().encode(text) });
   },
 
   async modelReady(call) {

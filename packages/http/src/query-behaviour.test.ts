@@ -184,7 +184,8 @@ describe("statistics", () => {
     expect(text).toBe(
       `{"model_stats":[{"name":"m","version":"3","last_inference":${lastInference},"inference_count":4,"execution_count":2,` +
         `"inference_stats":{"success":${took(2)},"fail":${took(1)},"queue":${took(2, 0)},"compute_input":${took(2, 0)},"compute_infer":${took(2)},"compute_output":${took(2, 0)},"cache_hit":${none},"cache_miss":${none}},` +
-        `"response_stats":{},"batch_stats":[{"batch_size":2,"compute_input":${took(2, 0)},"compute_infer":${took(2)},"compute_output":${took(2, 0)}}],"memory_usage":[]}]}`,
+        `"response_stats":{},"batch_stats":[{"batch_size":2,"compute_input":${took(2, 0)},"compute_infer":${took(2)},"compute_output":${took(2, 0)}}],"memory_usage":[],` +
+        `"batch_limits":{"full":0,"preferred_batch_size":0,"too_large":0,"shape":0,"no_delay":0,"queue_empty":0,"instance_busy":0,"not_batching":3,"retry":0}}]}`,
     );
     const names = async (target: string): Promise<readonly string[]> => {
       const { model_stats } = (await get(target)).json as unknown as {

@@ -55,6 +55,10 @@ export function errorText(status: number, message: string): ExchangeResponse {
 
 /** The answer to whatever went wrong, with the status of its code. */
 export function errorResponse(thrown: unknown): ExchangeResponse {
-  const error = InferenceError.from(thrown);
-  return errorText(httpStatusOf(error.code), error.message);
+  const { code, message, retryAfterSecs } = InferenceError.from(thrown);
+  const response = errorText(httpStatusOf(code), message);
+  if (retryAfterSecs === undefined) return response;
+  // HTTP counts whole seconds, and 0 would mean now.
+  const wait = String(Math.max(1, Math.ceil(retryAfterSecs)));
+  return { ...response, headers: [...response.headers, ["retry-after", wait]] };
 }

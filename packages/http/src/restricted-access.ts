@@ -16,7 +16,7 @@ export function createRestrictedAccess(apis: readonly RestrictedApi[]): Restrict
   const byCategory = new Map<RestrictedCategory, RestrictedApi>();
   for (const api of apis) for (const category of api.categories) byCategory.set(category, api);
   return (category, { headers }) => {
-    const api = byCategory.get(category);
+    const api = category === undefined ? undefined : byCategory.get(category);
     if (api === undefined || headerValue(headers, api.header.toLowerCase()) === api.value) return undefined;
     return `This API is restricted, expecting header '${api.header}'`;
   };

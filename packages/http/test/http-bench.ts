@@ -11,6 +11,8 @@ export interface HttpBench {
   readonly get: (target: string, headers?: HeaderList) => Promise<Answer>;
   /** `body`: a text or bytes as they are, anything else as JSON. */
   readonly post: (target: string, body?: Body, headers?: HeaderList) => Promise<Answer>;
+  /** As it comes, with a body that may be in pieces. Nothing makes time pass. */
+  readonly exchange: (target: string, body: Body, signal?: AbortSignal) => Promise<ExchangeResponse>;
   readonly send: (method: string, target: string, body?: Body, headers?: HeaderList) => Promise<Answer>;
 }
 
@@ -66,6 +68,8 @@ export async function createHttpBench(options: HttpBenchOptions = {}): Promise<H
   return {
     bench,
     send,
+    exchange: (rawTarget, body, signal = new AbortController().signal) =>
+      handle({ method: "POST", rawTarget, headers: [], body: bytesOfBody(body), signal }),
     get: (target, headers) => send("GET", target, undefined, headers),
     post: (target, body, headers) => send("POST", target, body, headers),
   };

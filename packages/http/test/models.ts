@@ -1,4 +1,5 @@
 import type { MemoryModel } from "@naiad/testing";
+import { tensorConfigs } from "@naiad/testing";
 
 interface ModelText {
   readonly inputs: string;
@@ -21,8 +22,8 @@ export function fakeModel({
     "config.pbtxt": [
       'backend: "fake"',
       `max_batch_size: ${String(maxBatchSize)}`,
-      ...tensors("input", inputs),
-      ...tensors("output", outputs),
+      ...tensorConfigs("input", inputs),
+      ...tensorConfigs("output", outputs),
       config,
     ].join("\n"),
     "1/model.fake": "",
@@ -33,16 +34,4 @@ export function fakeModel({
 /** One input and one output of the same type and dims. */
 export function identityModel(type: string, dims: string, more: Partial<ModelText> = {}): MemoryModel {
   return fakeModel({ inputs: `INPUT0 ${type} ${dims}`, outputs: `OUTPUT0 ${type} ${dims}`, ...more });
-}
-
-function tensors(kind: "input" | "output", text: string): string[] {
-  return text
-    .split(";")
-    .map((part) => /^\s*(\S+) (\S+) (\[.*?\])(.*)$/s.exec(part))
-    .flatMap((match) => {
-      const [, name = "", type = "", dims = "", more = ""] = match ?? [];
-      return match === null
-        ? []
-        : [`${kind} { name: "${name}" data_type: TYPE_${type} dims: ${dims}${more} }`];
-    });
 }

@@ -116,8 +116,9 @@ export class AnsweringSide {
 
   #fail(id: number, thrown: unknown): void {
     if (!this.#running.delete(id)) return;
-    const { code, message } = InferenceError.from(thrown);
-    this.#line.post(["fail", id, code, message]);
+    const { code, message, retryAfterSecs } = InferenceError.from(thrown);
+    const wait: [] | [number] = retryAfterSecs === undefined ? [] : [retryAfterSecs];
+    this.#line.post(["fail", id, code, message, ...wait]);
   }
 }
 

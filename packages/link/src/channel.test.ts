@@ -42,6 +42,12 @@ describe.each(ENDPOINT_KINDS)("channel over $name", ({ open }) => {
     await expect(failure).rejects.toMatchObject({ code: "NOT_FOUND", message: "no such thing" });
   });
 
+  it("brings across after which time to try again", async () => {
+    const { asking } = connect();
+    await expect(asking.call("fail", "too early")).rejects.toMatchObject({ retryAfterSecs: 1.5 });
+    await expect(asking.call("fail", "async")).rejects.toMatchObject({ retryAfterSecs: undefined });
+  });
+
   it("makes any other error INTERNAL", async () => {
     const { asking } = connect();
     await expect(asking.call("fail", "plain")).rejects.toMatchObject({ code: "INTERNAL", message: "oops" });

@@ -57,7 +57,7 @@ export function createChannel<Remote extends ChannelContract, Local extends Chan
         answering.credit(message[1], message[2]);
         return;
       case "fail":
-        asking.fail(message[1], errorFromWire(message[2], message[3]));
+        asking.fail(message[1], errorFromWire(message[2], message[3], message[4]));
         return;
       case "cancel":
         answering.cancel(message[1]);
@@ -115,6 +115,6 @@ export function createChannel<Remote extends ChannelContract, Local extends Chan
   };
 }
 
-function errorFromWire(code: string, message: string): InferenceError {
-  return InferenceError.from({ code, message });
+function errorFromWire(code: string, message: string, retryAfterSecs?: number): InferenceError {
+  return InferenceError.from({ code, message, retryAfterSecs });
 }

@@ -10,8 +10,13 @@ import { cancelled } from "./cancelled.ts";
 export interface LockManagerLike {
   request(
     name: string,
-    options: { readonly mode?: "exclusive" | "shared"; readonly signal?: AbortSignal },
-    granted: () => Promise<void>,
+    options: {
+      readonly mode?: "exclusive" | "shared";
+      /** Not together with `signal`. Calls `granted` with `null` where the lock is not free. */
+      readonly ifAvailable?: boolean;
+      readonly signal?: AbortSignal;
+    },
+    granted: (lock: unknown) => Promise<void>,
   ): Promise<unknown>;
   query(): Promise<{ readonly held?: readonly { readonly name?: string }[] }>;
 }

@@ -10,7 +10,7 @@ export type WireMessage =
   | readonly [kind: "item", id: number, value: unknown]
   | readonly [kind: "end", id: number]
   | readonly [kind: "credit", id: number, count: number]
-  | readonly [kind: "fail", id: number, code: string, message: string]
+  | readonly [kind: "fail", id: number, code: string, message: string, retryAfterSecs?: number]
   | readonly [kind: "cancel", id: number]
   | readonly [kind: "note", name: string, note: unknown]
   | readonly [kind: "goodbye", code: string, message: string];

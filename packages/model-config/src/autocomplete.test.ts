@@ -41,6 +41,21 @@ describe("autoCompleteOnnx", () => {
     expect(complete("max_batch_size: 1")).not.toHaveProperty("dynamic_batching");
   });
 
+  it("leaves to the sequence batcher what belongs to it", () => {
+    const { inputs, outputs } = BATCHING;
+    const model = {
+      inputs: [...inputs, tensor("c", 6, ["N", 1]), tensor("s", 1, ["N", 2])],
+      outputs: [...outputs, tensor("t", 1, ["N", 2])],
+    };
+    const control =
+      'control_input { name: "c" control { kind: CONTROL_SEQUENCE_START int32_false_true: [0, 1] } }';
+    const state = 'state { input_name: "s" output_name: "t" data_type: TYPE_FP32 dims: 2 }';
+    expect(complete(`sequence_batching { ${control} ${state} }`, model)).toMatchObject({
+      input: [{ name: "b" }, { name: "a" }],
+      output: [{ name: "y" }],
+    });
+  });
+
   it("takes the default batch size from the backend's configuration", () => {
     const withDefault = (defaultMaxBatchSize: number) =>
       complete("", BATCHING, { ...ONNX_AUTO_COMPLETE_DEFAULTS, defaultMaxBatchSize });

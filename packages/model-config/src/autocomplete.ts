@@ -42,11 +42,34 @@ export function autoCompleteOnnx(
   const completed = clone(ModelConfigSchema, config);
   completeBatching(completed, [...inputs, ...outputs], options.defaultMaxBatchSize);
   const isBatching = completed.maxBatchSize > 0;
-  if (!hasInputs)
-    completed.input = inputs.map((tensor) => create(ModelInputSchema, declare(tensor, { isBatching })));
-  if (!hasOutputs)
-    completed.output = outputs.map((tensor) => create(ModelOutputSchema, declare(tensor, { isBatching })));
+  const ofBatcher = sequenceTensors(config);
+  if (!hasInputs) {
+    completed.input = inputs
+      .filter(({ name }) => !ofBatcher.inputs.has(name))
+      .map((tensor) => create(ModelInputSchema, declare(tensor, { isBatching })));
+  }
+  if (!hasOutputs) {
+    completed.output = outputs
+      .filter(({ name }) => !ofBatcher.outputs.has(name))
+      .map((tensor) => create(ModelOutputSchema, declare(tensor, { isBatching })));
+  }
   return completed;
+}
+
+/**
+ * Tensors of the model that the sequence batcher feeds and takes, so that no client sees them. Triton completes them like
+ * any other and then refuses what it has completed.
+ */
+function sequenceTensors({ schedulingChoice: choice }: ModelConfig): {
+  readonly inputs: ReadonlySet<string>;
+  readonly outputs: ReadonlySet<string>;
+} {
+  if (choice.case !== "sequenceBatching") return { inputs: new Set(), outputs: new Set() };
+  const { controlInput, state } = choice.value;
+  return {
+    inputs: new Set([...controlInput.map(({ name }) => name), ...state.map(({ inputName }) => inputName)]),
+    outputs: new Set(state.map(({ outputName }) => outputName)),
+  };
 }
 
 function completeBatching(

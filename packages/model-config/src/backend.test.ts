@@ -20,6 +20,7 @@ describe("completeBackend", () => {
     ["1/model.pt", "pytorch", "pytorch_libtorch", ""],
     ["1/model.pt2", "pytorch", "torch_aoti", "model.pt2"],
     ["1/model.py", "python", "", "model.py"],
+    ["1/model.js", "javascript", "", "model.js"],
   ])("finds the backend by %s", (path, backend, platform, file) => {
     expect(complete("", path)).toEqual({ backend, platform, file });
   });
@@ -31,6 +32,7 @@ describe("completeBackend", () => {
   it("takes a file for a directory or the other way round as another thing", () => {
     expect(complete("", "1/model.plan/x", "1/model.py")).toMatchObject({ backend: "python" });
     expect(complete("", "1/model.savedmodel", "1/model.py")).toMatchObject({ backend: "python" });
+    expect(complete("", "1/model.js", "1/model.py")).toMatchObject({ backend: "python" });
   });
 
   it("goes from platform, backend or file name to the others", () => {

@@ -5,6 +5,7 @@ import { ModelConfigSchema } from "./gen/model_config_pb.ts";
 import type { EntryKind, ModelDirectory } from "./model-directory.ts";
 import { entriesOf, subDirectories } from "./model-directory.ts";
 import {
+  JAVASCRIPT,
   LIBTORCH_PLATFORM,
   ONNXRUNTIME,
   OPENVINO,
@@ -32,7 +33,8 @@ export function completeBackend(config: ModelConfig, directory: ModelDirectory):
     completeOnnxRuntime(completed, entries) ||
     completeOpenVino(completed, entries) ||
     completePyTorch(completed, entries) ||
-    completePython(completed, entries);
+    completePython(completed, entries) ||
+    completeWithoutPlatform(completed, entries, JAVASCRIPT);
   if (!isKnown && !saysAnything(completed)) completeFromName(completed, directory.name);
   return completed;
 }

@@ -150,9 +150,49 @@ describe("checkOnnxModel", () => {
 
     it("counts states as inputs", () => {
       const text = `${config} sequence_batching { state { input_name: "s" output_name: "t" } }`;
-      expect(messages(text)).toEqual([
+      expect(messages(text)[0]).toBe(
         "unable to load model 'm', configuration expects 2 inputs, model provides 1",
-      ]);
+      );
+    });
+
+    const withState = (input: OnnxValue, output: OnnxValue): Model => ({
+      ...MODEL,
+      inputs: [...MODEL.inputs, input],
+      outputs: [...MODEL.outputs, output],
+    });
+    const s = (shape: Shape, elementType = 1): OnnxValue => tensor("s", elementType, shape);
+    const t = (shape: Shape, elementType = 1): OnnxValue => tensor("t", elementType, shape);
+    const batchFirst =
+      "for the model to support batching the shape should have at least 1 dimension and the first dimension must be -1; " +
+      "but shape expected by the model is";
+    it.each<[number, OnnxValue, OnnxValue, readonly string[]]>([
+      [4, s([undefined, 8]), t(["N", 8]), []],
+      [4, s([undefined, "any"]), t(["N", "any"]), []],
+      [1, s([1, 8]), t([1, 8]), []],
+      [
+        4,
+        s([2, undefined, 8]),
+        t([2, "N", 8]),
+        ["s", "t"].map((name) => `model 'm', tensor '${name}': ${batchFirst} [2,-1,8]`),
+      ],
+      [
+        4,
+        s([undefined, 8], 6),
+        t(["N", 8]),
+        [
+          "unable to load model 'm', configuration expects datatype TYPE_FP32 for input 's', model provides TYPE_INT32",
+        ],
+      ],
+      [
+        4,
+        s([undefined, 8]),
+        tensor("other", 1, ["N", 8]),
+        ["unexpected inference output 't', allowed outputs are: other, y"],
+      ],
+    ])("holds states of [8] in batches of %i against the model (%#)", (rows, input, output, expected) => {
+      const state = 'state { input_name: "s" output_name: "t" data_type: TYPE_FP32 dims: 8 }';
+      const text = `max_batch_size: ${rows} ${INPUT} ${OUTPUT} sequence_batching { ${state} }`;
+      expect(messages(text, withState(input, output))).toEqual(expected);
     });
 
     it.each([

@@ -30,6 +30,7 @@ export function checkOnnxModel(
       ...controls.flatMap((control) => checkControl(config, control, inputs)),
       ...checkInputCount(config, inputs.length, controls.length),
       ...checkInputs(config, [...inputs, ...overridable]),
+      ...checkStates(config, { inputs, outputs }),
       ...checkBatchInputs(config, inputs),
       ...checkOutputs(config, outputs),
     ];
@@ -122,6 +123,34 @@ function checkInputs(config: ModelConfig, tensors: readonly OnnxTensor[]): reado
   });
 }
 
+/** Triton finds out at the first request. */
+function checkStates(
+  config: ModelConfig,
+  model: { readonly inputs: readonly OnnxTensor[]; readonly outputs: readonly OnnxTensor[] },
+): readonly ConfigIssue[] {
+  if (config.schedulingChoice.case !== "sequenceBatching") return [];
+  return config.schedulingChoice.value.state.flatMap(({ inputName, outputName, dataType, dims }, index) =>
+    [
+      { kind: "input", name: inputName, tensors: model.inputs } as const,
+      { kind: "output", name: outputName, tensors: model.outputs } as const,
+    ].flatMap(({ kind, name, tensors }) => {
+      const tensor = tensors.find((candidate) => candidate.name === name);
+      const fault =
+        tensor === undefined
+          ? describeUnexpected(kind, name, tensors)
+          : (describeTypeFault(config, { name, dataType }, tensor, kind) ??
+            describeShapeFault(config, { dims }, oneRowAsAny(config, tensor), { compare: "loosely" }));
+      return fault === undefined ? [] : [invalid(`sequence_batching.state[${index}]`, fault)];
+    }),
+  );
+}
+
+/** A state of exactly one row will do where a batch has no more. */
+function oneRowAsAny({ maxBatchSize }: ModelConfig, tensor: OnnxTensor): OnnxTensor {
+  const [rows, ...rest] = tensor.dims;
+  return maxBatchSize === 1 && rows === 1 ? { ...tensor, dims: [-1, ...rest] } : tensor;
+}
+
 function checkBatchInputs(config: ModelConfig, tensors: readonly OnnxTensor[]): readonly ConfigIssue[] {
   return config.batchInput.flatMap(({ targetName, dataType }, index) =>
     targetName.flatMap((name) => {
@@ -180,7 +209,7 @@ function describeRaggedFault(config: ModelConfig, input: ModelInput, tensor: Onn
 
 function describeShapeFault(
   config: ModelConfig,
-  declared: ModelInput | ModelOutput,
+  declared: Pick<ModelInput | ModelOutput, "dims" | "reshape">,
   tensor: OnnxTensor,
   { compare }: { readonly compare: "loosely" | "exactly" },
 ): string | undefined {

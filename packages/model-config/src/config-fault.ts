@@ -5,6 +5,8 @@ export interface ConfigFault {
   /** From 1, in UTF-16 units, as editors count. */
   readonly column: number;
   readonly reason: string;
+  /** What was probably meant: `did you mean "dims"?` */
+  readonly hint?: string;
 }
 
 export type ConfigReadResult<Config> =
@@ -19,6 +21,6 @@ export function positionOf(text: string, offset: number): { line: number; column
 }
 
 /** `file:line:column: reason`, the form that editors and terminals turn into a link. */
-export function formatFault(fileName: string, fault: ConfigFault): string {
-  return `${fileName}:${fault.line}:${fault.column}: ${fault.reason}`;
+export function formatFault(fileName: string, { line, column, reason, hint }: ConfigFault): string {
+  return `${fileName}:${line}:${column}: ${reason}${hint === undefined ? "" : ` (${hint})`}`;
 }

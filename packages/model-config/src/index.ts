@@ -2,17 +2,20 @@ export * from "./gen/model_config_pb.ts";
 
 export type { ConfigFault, ConfigReadResult } from "./config-fault.ts";
 export { formatFault } from "./config-fault.ts";
-export { parseConfigText, printConfigText, readConfigText } from "./text.ts";
+export { findConfigFaults, parseConfigText, printConfigText, readConfigText } from "./text.ts";
+export { locateField } from "./locate-field.ts";
 export type { ConfigJsonResult } from "./json.ts";
 export { parseConfigJson, readConfigJson } from "./json.ts";
 export { printConfig } from "./print.ts";
 export { decodeConfig, encodeConfig } from "./binary.ts";
 
 export type { EntryKind, ModelDirectory } from "./model-directory.ts";
+export { joinedPath } from "./joined-path.ts";
 export { completeBackend } from "./backend.ts";
 export type { VersionDirectories, VersionSelection } from "./versions.ts";
 export { listVersions, selectVersions, versionsToLoad } from "./versions.ts";
 export { normalizeConfig } from "./normalize.ts";
+export { withTransactionPolicy } from "./transaction-policy.ts";
 export type { InstanceGroupContext, InstanceSettings, PreferredGroup } from "./instance-groups.ts";
 export { listInstances, normalizeInstanceGroups } from "./instance-groups.ts";
 
@@ -46,6 +49,6 @@ export type {
   PrioritySignature,
   TensorSignature,
 } from "./signature.ts";
-export { modelSignature } from "./signature.ts";
+export { modelSignature, toSize } from "./signature.ts";
 export type { BatchInputSignature, BatchSignature } from "./batch-signature.ts";
 export { batchSignature } from "./batch-signature.ts";

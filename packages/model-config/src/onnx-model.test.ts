@@ -171,8 +171,19 @@ describe("readOnnxModel", () => {
   });
 
   it.each([
-    ["nothing", [], /there is no graph in it/],
-    ["a text", [...new TextEncoder().encode("<!doctype html>")], /at byte/],
+    ["nothing", [], /there is no graph in it: this is not an ONNX file, it is empty$/],
+    [
+      "a page",
+      [...new TextEncoder().encode("<!doctype html>")],
+      /^failed to read ONNX model: field 7 has an unknown wire type \(at byte 0\): this is not an ONNX file, it is an HTML page/,
+    ],
+    [
+      "a pointer",
+      [...new TextEncoder().encode("version https://git-lfs.github.com/spec/v1")],
+      /\(at byte 0\): this is not an ONNX file, it is a Git LFS pointer; get the file itself with 'git lfs pull'$/,
+    ],
+    ["other bytes", [0xff, 0xff], /\(at byte 0\): this is not an ONNX file, or not a whole one$/],
+    ["what goes wrong later", [0x08, 1, 0xff], /a number is cut off \(at byte 2\)$/],
     [
       "a cut message",
       [...varint((7 << 3) | 2), 100, 0],

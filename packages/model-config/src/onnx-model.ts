@@ -1,5 +1,6 @@
 import { InferenceError } from "@naiad/protocol";
 import type { ByteSource } from "./byte-source.ts";
+import { foreignFile, HEAD_SIZE } from "./foreign-file.ts";
 import type { OnnxValue } from "./onnx-value.ts";
 import { readOnnxValue } from "./onnx-value.ts";
 import type { WireField } from "./wire-reader.ts";
@@ -23,13 +24,21 @@ export interface OnnxModel {
 const MAX_DEPTH = 64;
 
 /**
- * Reads a `ModelProto`. `source` is asked for windows of 16 KiB and never for the weights. INVALID_ARG, with the byte,
- * for truncated or other bytes; rejections of `source.read` pass through.
+ * Reads a `ModelProto`. `source` is asked for windows of 16 KiB and never for the weights. INVALID_ARG, with the byte
+ * and what the file is instead, for truncated or other bytes; rejections of `source.read` pass through.
  */
 export async function readOnnxModel(source: ByteSource): Promise<OnnxModel> {
   const reading = new OnnxReading(source);
-  await reading.model();
-  return reading.result();
+  try {
+    await reading.model();
+    return reading.result();
+  } catch (thrown) {
+    if (!(thrown instanceof InferenceError) || thrown.code !== "INVALID_ARG") throw thrown;
+    const what = foreignFile(await source.read(0, Math.min(HEAD_SIZE, source.size)));
+    if (what === undefined && !reading.isUnreadable) throw thrown;
+    const hint = `this is not an ONNX file${what === undefined ? ", or not a whole one" : `, it is ${what}`}`;
+    throw new InferenceError(thrown.code, `${thrown.message}: ${hint}`, { cause: thrown });
+  }
 }
 
 /** Field numbers of onnx.proto, by message. */
@@ -56,6 +65,7 @@ class OnnxReading {
   readonly #externalFiles = new Set<string>();
   #irVersion = 0;
   #hasGraph = false;
+  #fieldCount = 0;
 
   constructor(source: ByteSource) {
     this.#source = source;
@@ -64,6 +74,7 @@ class OnnxReading {
 
   async model(): Promise<void> {
     await this.#reader.forEachField(0, this.#source.size, (field) => {
+      this.#fieldCount += 1;
       switch (field.number) {
         case FIELD.model.irVersion:
           this.#irVersion = integerOf(field);
@@ -81,6 +92,11 @@ class OnnxReading {
           return undefined;
       }
     });
+  }
+
+  /** Nothing of the file made sense, from its first byte on. */
+  get isUnreadable(): boolean {
+    return this.#fieldCount === 0;
   }
 
   result(): OnnxModel {

@@ -19,6 +19,8 @@ export const PYTORCH = {
 /** An older name of the TorchScript platform: it selects the backend, and validation then refuses it. */
 export const LIBTORCH_PLATFORM = "libtorch";
 export const PYTHON = { backend: "python", fileName: "model.py" } as const;
+/** Beyond Triton. */
+export const JAVASCRIPT = { backend: "javascript", fileName: "model.js" } as const;
 export const ENSEMBLE_PLATFORM = "ensemble";
 
 /**

@@ -71,7 +71,8 @@ function tensorSignature(tensor: ModelInput | ModelOutput): TensorSignature {
   };
 }
 
-function toSize(tensorName: string, dim: bigint): number {
+/** A size of a configuration as a number; INVALID_ARG for one beyond 2^53, which no tensor can have. */
+export function toSize(tensorName: string, dim: bigint): number {
   const size = Number(dim);
   if (Number.isSafeInteger(size)) return size;
   throw new InferenceError(

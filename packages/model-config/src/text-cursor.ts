@@ -1,19 +1,39 @@
+import { nearestName } from "@naiad/protocol";
 import type { TextToken } from "./text-scanner.ts";
 import { scanToken } from "./text-scanner.ts";
 
-/** Ends the walk at a token; a `bad` token brings its own reason. */
-export class FaultSignal extends Error {
+/** `offset` is a UTF-16 offset into the text. */
+export interface TextFault {
   readonly offset: number;
-  constructor(token: TextToken, reason: string) {
+  readonly reason: string;
+  readonly hint?: string;
+}
+
+/** Ends the walk at a token, or that over one value; a `bad` token brings its own reason. */
+export class FaultSignal extends Error {
+  readonly fault: TextFault;
+  constructor(token: TextToken, reason: string, hint?: string) {
     super(token.kind === "bad" ? token.reason : reason);
-    this.offset = token.offset;
+    this.fault = { offset: token.offset, reason: this.message, ...(hint !== undefined && { hint }) };
   }
 }
 
-/** The walk over a text: `token` is the next one. */
+/** The walk over a text: `token` is the next one, `faults` what was found so far. */
 export interface Cursor {
   readonly text: string;
+  readonly faults: TextFault[];
   token: TextToken;
+}
+
+/** Notes a fault that the walk can go on behind. */
+export function note(cursor: Cursor, token: TextToken, reason: string, hint?: string): void {
+  cursor.faults.push(new FaultSignal(token, reason, hint).fault);
+}
+
+/** The name that was probably meant. */
+export function nameHint(given: string, names: readonly string[]): string | undefined {
+  const near = nearestName(given, names);
+  return near === undefined ? undefined : `did you mean "${near}"?`;
 }
 
 /** Takes the next token, whatever it is. */

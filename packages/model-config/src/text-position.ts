@@ -1,29 +1,30 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import type { Cursor } from "./text-cursor.ts";
-import { advance, expected, FaultSignal, takeSymbol } from "./text-cursor.ts";
+import type { Cursor, TextFault } from "./text-cursor.ts";
+import { advance, expected, FaultSignal, nameHint, note, takeSymbol } from "./text-cursor.ts";
 import { readEnum, readScalar } from "./text-scalar.ts";
 import type { TextToken } from "./text-scanner.ts";
 import { scanToken } from "./text-scanner.ts";
 
-/** `offset` is a UTF-16 offset into the text. */
-export interface TextFault {
-  readonly offset: number;
-  readonly reason: string;
+/**
+ * The places where `text` is not a message of type `desc` in protobuf's text format; none when it is one. The library that
+ * reads the text says what is wrong but not where, and only once, so on failure the tokens are walked again here.
+ */
+export function findTextFaults(desc: DescMessage, text: string): readonly TextFault[] {
+  const cursor: Cursor = { text, faults: [], token: scanToken(text, 0) };
+  try {
+    readFields(cursor, desc, undefined);
+  } catch (thrown) {
+    if (!(thrown instanceof FaultSignal)) throw thrown;
+    cursor.faults.push(thrown.fault);
+  }
+  return cursor.faults;
 }
 
-/**
- * The first place where `text` is not a message of type `desc` in protobuf's text format; `undefined` when it is one.
- * The library that reads the text says what is wrong but not where, so on failure the tokens are walked again here.
- */
-export function findTextFault(desc: DescMessage, text: string): TextFault | undefined {
-  try {
-    readFields({ text, token: scanToken(text, 0) }, desc, undefined);
-    return undefined;
-  } catch (thrown) {
-    if (thrown instanceof FaultSignal) return { offset: thrown.offset, reason: thrown.message };
-    throw thrown;
-  }
-}
+const CLOSING: ReadonlyMap<string, string> = new Map([
+  ["{", "}"],
+  ["<", ">"],
+  ["[", "]"],
+]);
 
 /** The opening bracket of a message, for telling where one was left open. */
 interface Opening {
@@ -61,8 +62,16 @@ function readField(cursor: Cursor, desc: DescMessage, seen: Set<DescField>): voi
   const token = cursor.token;
   if (token.kind !== "name") throw expected(token, "a field name");
   const field = desc.fields.find(({ name }) => name === token.text);
-  if (field === undefined) throw new FaultSignal(token, `message ${desc.name} has no field "${token.text}"`);
-  checkOccurrence(token, field, seen);
+  if (field === undefined) {
+    const names = desc.fields.map(({ name }) => name);
+    const reason = `message ${desc.name} has no field "${token.text}"`;
+    note(cursor, token, reason, nameHint(token.text, names));
+    advance(cursor);
+    takeSymbol(cursor, ":");
+    skipValue(cursor);
+    return;
+  }
+  checkOccurrence(cursor, field, seen);
   advance(cursor);
   const hasColon = takeSymbol(cursor, ":");
   const isMessage = field.message !== undefined || field.fieldKind === "map";
@@ -71,17 +80,18 @@ function readField(cursor: Cursor, desc: DescMessage, seen: Set<DescField>): voi
   else readValue(cursor, field);
 }
 
-function checkOccurrence(token: TextToken, field: DescField, seen: Set<DescField>): void {
+function checkOccurrence(cursor: Cursor, field: DescField, seen: Set<DescField>): void {
+  const { token } = cursor;
   if (field.fieldKind === "list" || field.fieldKind === "map") return;
   const sibling = field.oneof?.fields.find((member) => member !== field && seen.has(member));
   if (sibling !== undefined) {
-    throw new FaultSignal(
+    note(
+      cursor,
       token,
       `field "${field.name}" is specified along with field "${sibling.name}", another member of oneof "${field.oneof?.name ?? ""}"`,
     );
-  }
-  if (seen.has(field)) {
-    throw new FaultSignal(token, `non-repeated field "${field.name}" is specified multiple times`);
+  } else if (seen.has(field)) {
+    note(cursor, token, `non-repeated field "${field.name}" is specified multiple times`);
   }
   seen.add(field);
 }
@@ -105,11 +115,66 @@ function readValue(cursor: Cursor, field: DescField): void {
   } else if (field.message !== undefined) {
     const opening = readOpening(cursor);
     readFields(cursor, field.message, opening);
-  } else if (field.enum !== undefined) {
-    readEnum(cursor, field.enum);
   } else {
-    readScalar(cursor, field.scalar);
+    readPlainValue(cursor, () => {
+      if (field.enum !== undefined) readEnum(cursor, field.enum);
+      else readScalar(cursor, field.scalar);
+    });
   }
+}
+
+/** A value of the wrong kind is noted and passed over. */
+function readPlainValue(cursor: Cursor, read: () => void): void {
+  try {
+    read();
+  } catch (thrown) {
+    const { token } = cursor;
+    const isValue = token.kind !== "bad" && token.kind !== "end" && (token.kind !== "symbol" || "{<[".includes(token.text));
+    if (!(thrown instanceof FaultSignal) || !isValue) throw thrown;
+    cursor.faults.push(thrown.fault);
+    skipValue(cursor);
+  }
+}
+
+/** Passes over a value, whatever it is. */
+function skipValue(cursor: Cursor): void {
+  const { token } = cursor;
+  takeSymbol(cursor, "-");
+  switch (cursor.token.kind) {
+    case "string":
+      while (cursor.token.kind === "string") advance(cursor);
+      return;
+    case "name":
+    case "integer":
+    case "float":
+      advance(cursor);
+      return;
+    case "symbol":
+      if ("{<[".includes(cursor.token.text)) {
+        skipBrackets(cursor);
+        return;
+      }
+      throw expected(token, "a value");
+    case "bad":
+    case "end":
+      throw expected(token, "a value");
+  }
+}
+
+/** To the bracket that closes the next token, which opens. */
+function skipBrackets(cursor: Cursor): void {
+  const open: string[] = [];
+  do {
+    const { token } = cursor;
+    if (token.kind === "end") throw expected(token, `"${open.at(-1) ?? ""}"`);
+    if (token.kind === "symbol") {
+      const closing = CLOSING.get(token.text);
+      if (closing !== undefined) open.push(closing);
+      else if (token.text === open.at(-1)) open.pop();
+      else if ([...CLOSING.values()].includes(token.text)) throw expected(token, `"${open.at(-1) ?? ""}"`);
+    }
+    advance(cursor);
+  } while (open.length > 0);
 }
 
 function readMapEntry(cursor: Cursor, field: DescField & { readonly fieldKind: "map" }): void {
@@ -121,7 +186,7 @@ function readMapEntry(cursor: Cursor, field: DescField & { readonly fieldKind: "
       throw expected(token, `"key" or "value"`);
     }
     if (seen.has(token.text)) {
-      throw new FaultSignal(token, `non-repeated field "${token.text}" is specified multiple times`);
+      note(cursor, token, `non-repeated field "${token.text}" is specified multiple times`);
     }
     seen.add(token.text);
     advance(cursor);
@@ -131,9 +196,11 @@ function readMapEntry(cursor: Cursor, field: DescField & { readonly fieldKind: "
       readFields(cursor, field.message, value);
     } else {
       if (!hasColon) throw expected(cursor.token, `":" after "${token.text}"`);
-      if (token.text === "key") readScalar(cursor, field.mapKey);
-      else if (field.enum !== undefined) readEnum(cursor, field.enum);
-      else readScalar(cursor, field.scalar);
+      readPlainValue(cursor, () => {
+        if (token.text === "key") readScalar(cursor, field.mapKey);
+        else if (field.enum !== undefined) readEnum(cursor, field.enum);
+        else readScalar(cursor, field.scalar);
+      });
     }
     takeSymbol(cursor, ",", ";");
   }

@@ -1,7 +1,7 @@
 import type { DescEnum } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import type { Cursor } from "./text-cursor.ts";
-import { advance, expected, FaultSignal, takeSymbol } from "./text-cursor.ts";
+import { advance, expected, FaultSignal, nameHint, takeSymbol } from "./text-cursor.ts";
 import type { TextToken } from "./text-scanner.ts";
 
 /** Takes a value of an enum, by name or number; a number need not have a name. */
@@ -11,7 +11,7 @@ export function readEnum(cursor: Cursor, desc: DescEnum): void {
   const token = cursor.token;
   if (token.kind === "name" && !isNegative) {
     if (!desc.values.some(({ name }) => name === token.text)) {
-      throw new FaultSignal(token, `"${token.text}" is not a value of ${desc.name}`);
+      throw new FaultSignal(token, `"${token.text}" is not a value of ${desc.name}`, enumHint(token.text, desc));
     }
   } else if (token.kind === "integer") {
     checkRange(start, isNegative ? -token.value : token.value, INTEGER_RANGES.int32);
@@ -19,6 +19,14 @@ export function readEnum(cursor: Cursor, desc: DescEnum): void {
     throw expected(token, `a value of ${desc.name}`);
   }
   advance(cursor);
+}
+
+/** Values are often written without their prefix, as in `FP32` or `GPU`. */
+function enumHint(given: string, { values }: DescEnum): string | undefined {
+  const names = values.map(({ name }) => name);
+  const upper = given.toUpperCase();
+  const suffixed = names.find((name) => name === upper || name.endsWith(`_${upper}`));
+  return suffixed === undefined ? nameHint(upper, names) : `did you mean "${suffixed}"?`;
 }
 
 interface IntegerRange {

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { equals } from "@bufbuild/protobuf";
 import { ModelConfigSchema } from "./gen/model_config_pb.ts";
-import { parseConfigText, printConfigText, readConfigText } from "./text.ts";
-import { findTextFault } from "./text-position.ts";
+import { findConfigFaults, parseConfigText, printConfigText, readConfigText } from "./text.ts";
+import { findTextFaults } from "./text-position.ts";
 
 describe("readConfigText", () => {
   it.each([
@@ -162,7 +162,7 @@ describe("where a text is wrong", () => {
   ];
 
   it.each(cases)("%s", (_what, text, line, column, reason) => {
-    expect(readConfigText(text)).toEqual({ kind: "fault", fault: { line, column, reason } });
+    expect(readConfigText(text)).toMatchObject({ kind: "fault", fault: { line, column, reason } });
   });
 
   it("stands behind Triton's text", () => {
@@ -188,12 +188,60 @@ describe("where a text is wrong", () => {
     fc.assert(
       fc.property(fc.array(token, { maxLength: 24 }), (tokens) => {
         const text = tokens.join(" ");
-        expect(findTextFault(ModelConfigSchema, text) === undefined).toBe(
+        expect(findTextFaults(ModelConfigSchema, text).length === 0).toBe(
           readConfigText(text).kind === "config",
         );
       }),
       { seed: 2026, numRuns: 5000 },
     );
+  });
+
+  it("is told with what was probably meant", () => {
+    const hintOf = (text: string) => findConfigFaults(text)[0]?.hint;
+    expect(hintOf("max_batchsize: 8")).toBe('did you mean "max_batch_size"?');
+    expect(hintOf("input { data_type: FP32 }")).toBe('did you mean "TYPE_FP32"?');
+    expect(hintOf("instance_group { kind: KIND_GPUS }")).toBe('did you mean "KIND_GPU"?');
+    expect(hintOf("instance_group { kind: gpu }")).toBe('did you mean "KIND_GPU"?');
+    expect(hintOf("quantum: 1")).toBeUndefined();
+    expect(() => parseConfigText("max_batchsize: 8", { fileName: "c" })).toThrow(
+      'failed to read text proto from c:1:1: message ModelConfig has no field "max_batchsize" (did you mean "max_batch_size"?)',
+    );
+  });
+
+  it("is found as often as there is one, up to one in the syntax", () => {
+    const text = `
+nam: "m"
+max_batch_size: "8"
+input [ { name: x data_type: FP32 dims: [1, 'a', { b: 1 }, 2] } ]
+unknown { some: [1, <a: "}">] }
+metric_tags { key: 1 value: 'a' }
+metric_tags { key: 'b' key: 'c' }
+name: "a" name: "b"
+dynamic_batching {} sequence_batching {}
+output { dims 1 }
+platform: "x" platform: 3
+`;
+    const faults = findConfigFaults(text);
+    expect(faults.map(({ line, column }) => [line, column])).toEqual([
+      [2, 1],
+      [3, 17],
+      [4, 15],
+      [4, 30],
+      [4, 45],
+      [4, 50],
+      [5, 1],
+      [6, 20],
+      [7, 24],
+      [8, 11],
+      [9, 21],
+      [10, 15],
+    ]);
+    expect(faults.at(-1)?.reason).toBe('expected ":" after "dims", found "1"');
+    expect(findConfigFaults(text.replace("dims 1", "dims: 1")).slice(-2).map(({ reason }) => reason)).toEqual([
+      'non-repeated field "platform" is specified multiple times',
+      'expected a string, found "3"',
+    ]);
+    expect(findConfigFaults('name: "m"')).toEqual([]);
   });
 
   it("is found in a large text without exhausting the stack", () => {

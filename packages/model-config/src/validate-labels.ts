@@ -1,5 +1,6 @@
 import type { ConfigIssue } from "./config-issue.ts";
 import type { ModelConfig } from "./gen/model_config_pb.ts";
+import { joinedPath } from "./joined-path.ts";
 
 /** Label files must lie inside the model's directory, one for each output. */
 export function validateLabels(config: ModelConfig): readonly ConfigIssue[] {
@@ -8,7 +9,7 @@ export function validateLabels(config: ModelConfig): readonly ConfigIssue[] {
   for (const [index, { name, labelFilename }] of config.output.entries()) {
     if (labelFilename === "") continue;
     const path = `output[${index}].label_filename`;
-    if (leavesDirectory(labelFilename)) {
+    if (joinedPath(labelFilename) === undefined) {
       issues.push({
         code: "UNSUPPORTED",
         message:
@@ -22,14 +23,4 @@ export function validateLabels(config: ModelConfig): readonly ConfigIssue[] {
     labelled.add(name);
   }
   return issues;
-}
-
-function leavesDirectory(path: string): boolean {
-  let depth = 0;
-  for (const segment of path.split("/")) {
-    if (segment === "..") depth -= 1;
-    else if (segment !== "" && segment !== ".") depth += 1;
-    if (depth < 0) return true;
-  }
-  return false;
 }

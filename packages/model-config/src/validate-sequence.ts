@@ -6,7 +6,11 @@ import type {
   ModelSequenceBatching_InitialState,
   ModelSequenceBatching_State,
 } from "./gen/model_config_pb.ts";
-import { DataType, ModelSequenceBatching_Control_Kind as Kind } from "./gen/model_config_pb.ts";
+import {
+  DataType,
+  ModelInstanceGroup_Kind,
+  ModelSequenceBatching_Control_Kind as Kind,
+} from "./gen/model_config_pb.ts";
 import type { ControlKind, SequenceControl } from "./sequence-controls.ts";
 import { findControl } from "./sequence-controls.ts";
 
@@ -97,7 +101,7 @@ function validateStrategy(
   }
 }
 
-/** Initial states of implicit state; Triton looks at them when it makes the scheduler, not when it polls. */
+/** Implicit state; Triton looks at it when it makes the scheduler and at the first request, not when it polls. */
 export function validateStates(config: ModelConfig): readonly ConfigIssue[] {
   if (config.schedulingChoice.case !== "sequenceBatching") return [];
   const issues: ConfigIssue[] = [];
@@ -107,8 +111,30 @@ export function validateStates(config: ModelConfig): readonly ConfigIssue[] {
     if (message !== undefined) {
       issues.push(invalid(`sequence_batching.state[${index}].initial_state`, message));
     }
+    const memoryFault = describeMemoryFault(state, config);
+    if (memoryFault !== undefined) {
+      issues.push(invalid(`sequence_batching.state[${index}].use_growable_memory`, memoryFault));
+    }
   }
   return issues;
+}
+
+function describeMemoryFault(
+  { inputName, useGrowableMemory, useSameBufferForInputOutput }: ModelSequenceBatching_State,
+  { instanceGroup }: ModelConfig,
+): string | undefined {
+  if (!useGrowableMemory) return undefined;
+  if (!useSameBufferForInputOutput) {
+    return (
+      "In order to 'use_growable_memory', you must also enable 'use_single_buffer' for state input name " +
+      `'${inputName}'.`
+    );
+  }
+  if (instanceGroup.every(({ kind }) => kind === ModelInstanceGroup_Kind.GPU)) return undefined;
+  return (
+    "'use_growable_memory' can only work with KIND_GPU model instances right now. Please either change the instance " +
+    `type to KIND_GPU or set 'use_growable_memory' to false for state input '${inputName}'.`
+  );
 }
 
 function describeStateFault(state: ModelSequenceBatching_State, seenNames: Set<string>): string | undefined {

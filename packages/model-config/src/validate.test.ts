@@ -193,6 +193,26 @@ describe("sequence batching", () => {
     expect(messages(`sequence_batching { ${state} }`)).toEqual([message]);
   });
 
+  it.each([
+    [
+      "KIND_GPU",
+      "use_growable_memory: true",
+      "In order to 'use_growable_memory', you must also enable 'use_single_buffer' for state input name 'S'.",
+    ],
+    [
+      "KIND_CPU",
+      "use_growable_memory: true use_same_buffer_for_input_output: true",
+      "'use_growable_memory' can only work with KIND_GPU model instances right now. Please either change the instance " +
+        "type to KIND_GPU or set 'use_growable_memory' to false for state input 'S'.",
+    ],
+    ["KIND_GPU", "use_growable_memory: true use_same_buffer_for_input_output: true", undefined],
+    ["KIND_CPU", "use_same_buffer_for_input_output: true", undefined],
+  ])("on %s: state { %s }", (kind, text, message) => {
+    const state = `state { input_name: "S" data_type: TYPE_FP32 dims: 1 ${text} }`;
+    const all = messages(`instance_group { count: 1 kind: ${kind} } sequence_batching { ${state} }`);
+    expect(all.filter((one) => one.includes("use_growable"))).toEqual(message === undefined ? [] : [message]);
+  });
+
   it("refuses two initial states of one name", () => {
     const initial = 'initial_state { data_type: TYPE_FP32 name: "i" dims: 1 zero_data: true }';
     const state = `state { input_name: "S" data_type: TYPE_FP32 dims: 1 ${initial} }`;

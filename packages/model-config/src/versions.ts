@@ -13,7 +13,9 @@ export interface VersionDirectories {
 /** Directories beside the versions that hold something else. */
 const OTHER_DIRECTORIES: ReadonlySet<string> = new Set(["warmup", "initial_state", "configs"]);
 
-/** The version directories of a model: names of digits without leading zeros. */
+const MAX_INT64 = 2n ** 63n - 1n;
+
+/** The version directories of a model: names of digits without leading zeros. `0` is one, although Triton's manual says > 0. */
 export function listVersions(directory: ModelDirectory): VersionDirectories {
   const versions: number[] = [];
   const ignored: { name: string; reason: string }[] = [];
@@ -28,15 +30,16 @@ export function listVersions(directory: ModelDirectory): VersionDirectories {
 
 function whyNoVersion(name: string): string | undefined {
   if (name.length > 1 && name.startsWith("0")) return "contains leading zeros in its directory name";
-  const isNumber = /^[0-9]+$/.test(name) && Number.isSafeInteger(Number(name));
-  return isNumber ? undefined : "fails to convert to integral number";
+  if (!/^[0-9]+$/.test(name) || BigInt(name) > MAX_INT64) return "fails to convert to integral number";
+  if (Number.isSafeInteger(Number(name))) return undefined;
+  return `is beyond ${Number.MAX_SAFE_INTEGER}, the largest version here`;
 }
 
 export interface VersionSelection {
   /** Ascending. */
   readonly versions: readonly number[];
-  /** Versions that the policy names and that are not there. */
-  readonly absent: readonly number[];
+  /** Versions that the policy names and that are not there; any that fit into 64 bits. */
+  readonly absent: readonly bigint[];
 }
 
 /** Which of the available versions the policy serves. Without a policy: the latest one. */
@@ -47,10 +50,11 @@ export function selectVersions(
   const ascending = [...available].sort((a, b) => a - b);
   switch (policy?.policyChoice.case) {
     case "specific": {
-      const wanted = [...new Set(policy.policyChoice.value.versions.map(Number))].sort((a, b) => a - b);
+      const there = new Set(ascending.map(BigInt));
+      const wanted = [...new Set(policy.policyChoice.value.versions)];
       return {
-        versions: wanted.filter((version) => ascending.includes(version)),
-        absent: wanted.filter((version) => !ascending.includes(version)),
+        versions: ascending.filter((version) => wanted.includes(BigInt(version))),
+        absent: wanted.filter((version) => !there.has(version)).sort((a, b) => (a < b ? -1 : 1)),
       };
     }
     case "latest":

@@ -27,8 +27,8 @@ export interface Capabilities {
 
 /** What an instance really runs on. */
 export interface DeviceReport {
-  readonly executionProvider: "wasm" | "webgpu" | "webnn" | "other";
-  /** Which build of the engine: `wasm`, `jspi`, `asyncify`. */
+  readonly executionProvider: "wasm" | "webgpu" | "webnn" | "javascript" | "other";
+  /** Which build of the engine: `wasm`, `jspi`, `asyncify`, `javascript`. */
   readonly build: string;
   readonly adapter?: string;
   readonly threads: number;

@@ -1,5 +1,5 @@
 import type { Capabilities, DeviceReport } from "./capabilities.ts";
-import type { OperationTypes } from "./operations.ts";
+import type { OperationTypes, StreamOperationTypes } from "./operations.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 export type LogLevel = "verbose" | "info" | "warning" | "error";
@@ -25,6 +25,11 @@ export interface ClientContract {
     readonly instances: { readonly input: Record<never, never>; readonly output: readonly InstanceReport[] };
   };
   readonly streams: {
+    readonly [Name in keyof StreamOperationTypes]: {
+      readonly input: StreamOperationTypes[Name]["input"];
+      readonly item: StreamOperationTypes[Name]["item"];
+    };
+  } & {
     /** The log lines kept so far; then progress, model states and log lines as they come. */
     readonly events: { readonly input: Record<never, never>; readonly item: ServerEvent };
   };

@@ -100,6 +100,19 @@ describe("decodeInferRequest, JSON data", () => {
   );
 });
 
+describe("decodeInferRequest, sizes that a number cannot hold", () => {
+  it("are kept exactly beside the rounded shape", () => {
+    const vast = decode({ json: withData("FP32", "[0,9223372036854775807]", "[]") }).request.inputs[0];
+    expect(vast).toMatchObject({ exactShape: [0n, 9223372036854775807n] });
+    expect(bytes(vast)).toEqual(new Uint8Array(0));
+    const texts = decode({ json: withData("BYTES", "[9007199254740993]", '["a"]') }).request.inputs[0];
+    expect(texts).toMatchObject({ exactShape: [9007199254740993n] });
+    const usual = decode({ json: withData("FP32", "[0,9007199254740991]", "[]") }).request.inputs[0];
+    expect(usual).toMatchObject({ shape: [0, 9007199254740991] });
+    expect(usual).not.toHaveProperty("exactShape");
+  });
+});
+
 describe("decodeInferRequest, binary data", () => {
   it("views the body and mixes with JSON", () => {
     const { request } = decode({
@@ -288,6 +301,12 @@ describe("decodeInferRequest, errors", () => {
       "byte size overflow for input 'x'",
     ],
     [
+      { json: withData("FP32", "[9007199254740993]", "[1.0]") },
+      INVALID,
+      "JSON input 'x' has a byte_size (36028797018963972 bytes) that exceeds the maximum allowed value of 1048576 bytes. " +
+        "Use --http-max-input-size to increase the limit.",
+    ],
+    [
       {
         json: `{"id":"7","inputs":[{"name":"x","shape":[0],"datatype":"FP32","data":[]},{"name":"x","shape":[0],"datatype":"FP32","data":[]}]}`,
       },
@@ -384,6 +403,20 @@ describe("decodeInferRequest, errors", () => {
       INVALID,
       "unexpected size for input 'x', expecting 3 additional bytes for model 'm'",
     ],
+    ...[
+      ["9007199254740993", "9007199254740992"],
+      ["9223372036854775808", "9223372036854775807"],
+      ["18446744073709551615", "18446744073709551614"],
+    ].map(([size = "", missing = ""]): [Body, string, string] => [
+      {
+        json: withInput(
+          `{"name":"x","shape":[1],"datatype":"FP32","parameters":{"binary_data_size":${size}}}`,
+        ),
+        binary: [0],
+      },
+      INVALID,
+      `unexpected size for input 'x', expecting ${missing} additional bytes for model 'm'`,
+    ]),
     [
       {
         json: withInput('{"name":"x","shape":[1],"datatype":"FP32","parameters":{"binary_data_size":4}}'),

@@ -15,6 +15,12 @@ export interface ExchangeRequest {
   readonly signal: AbortSignal;
 }
 
+/** A request of which parts may still be under way while it is answered, as those of a gRPC stream are. */
+export interface StreamingExchangeRequest extends Omit<ExchangeRequest, "body"> {
+  /** Whole, or in pieces, which end or throw when `signal` fires. */
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+}
+
 export interface ExchangeResponse {
   readonly status: number;
   readonly headers: HeaderList;
@@ -28,6 +34,7 @@ export interface ExchangeResponse {
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
 export type ExchangeHandler = (request: ExchangeRequest) => Promise<ExchangeResponse>;
+export type StreamingExchangeHandler = (request: StreamingExchangeRequest) => Promise<ExchangeResponse>;
 
 /** The first value of a header, or `undefined`. `name` is in lower case. */
 export function headerValue(headers: HeaderList, name: string): string | undefined {

@@ -66,8 +66,11 @@ export function readInferParameters(node: JsonNode): InferParameters {
 }
 
 function readSequenceId(value: JsonNode, context: string): string | bigint {
-  if (isUnsigned(value)) return BigInt(value);
-  const text = asString(value, context);
+  return isUnsigned(value) ? BigInt(value) : checkSequenceId(asString(value, context));
+}
+
+/** Gives the text back; throws INVALID_ARG where it is too long for the id of a sequence. */
+export function checkSequenceId(text: string): string {
   if (new TextEncoder().encode(text).length > MAX_SEQUENCE_ID_BYTES) {
     throw new InferenceError(
       "INVALID_ARG",

@@ -1,3 +1,4 @@
+import type { WireError } from "./status.ts";
 import type { Tensor } from "./tensor.ts";
 
 /** A JSON value with integers beyond 2^53 kept exact. */
@@ -48,10 +49,28 @@ export interface InferenceResponse {
   readonly outputs: readonly Tensor[];
 }
 
+/**
+ * One of the responses to a streamed request. With `error` it carries no outputs and says what became of this response
+ * alone: others may follow.
+ */
+export interface InferenceStreamResponse extends InferenceResponse {
+  readonly error?: WireError;
+  /** No other follows. Absent also where that is not known yet. */
+  readonly final?: true;
+}
+
 export interface ServerMetadata {
   readonly name: string;
   readonly version: string;
   readonly extensions: readonly string[];
+  /** Beyond Triton. */
+  readonly parameters?: ServerParameters;
+}
+
+/** What one has to know about the place the server runs in. */
+export interface ServerParameters {
+  /** Of the clock behind every duration in statistics and metrics. */
+  readonly clock_resolution_ns: number;
 }
 
 export interface TensorMetadata {
@@ -85,6 +104,18 @@ export interface InferStatistics {
   readonly cache_miss: StatisticDuration;
 }
 
+/** Of the responses with one index. `success` and `fail` are the sum of both computes. */
+export interface ResponseStatistics {
+  readonly compute_infer: StatisticDuration;
+  readonly compute_output: StatisticDuration;
+  readonly success: StatisticDuration;
+  readonly fail: StatisticDuration;
+  /** Ends without a response. */
+  readonly empty_response: StatisticDuration;
+  /** How long models took to let go of cancelled requests. */
+  readonly cancel: StatisticDuration;
+}
+
 export interface BatchStatistics {
   readonly batch_size: number;
   readonly compute_input: StatisticDuration;
@@ -106,9 +137,12 @@ export interface ModelVersionStatistics {
   readonly inference_count: number;
   readonly execution_count: number;
   readonly inference_stats: InferStatistics;
-  readonly response_stats: Readonly<Record<string, JsonObject>>;
+  /** By index of the response, as text; only of decoupled models. */
+  readonly response_stats: Readonly<Record<string, ResponseStatistics>>;
   readonly batch_stats: readonly BatchStatistics[];
   readonly memory_usage: readonly MemoryUsage[];
+  /** Beyond Triton: executions by what kept their batches from being larger. docs/guide/metrics.md tells the keys. */
+  readonly batch_limits?: Readonly<Record<string, number>>;
 }
 
 export interface ModelStatistics {

@@ -1,6 +1,7 @@
 import type {
   InferenceRequest,
   InferenceResponse,
+  InferenceStreamResponse,
   JsonObject,
   ModelMetadata,
   ModelStatistics,
@@ -48,6 +49,8 @@ export interface OperationTypes {
   repositoryIndex: { input: { readonly ready: boolean }; output: readonly RepositoryIndexEntry[] };
   repositoryModelLoad: { input: RepositoryModelLoad; output: Record<never, never> };
   repositoryModelUnload: { input: RepositoryModelUnload; output: Record<never, never> };
+  /** Prometheus' text format, version 0.0.4. Rejects with UNSUPPORTED where metrics are switched off. */
+  serverMetrics: { input: Record<never, never>; output: { readonly text: string } };
   /** Reads the settings, after `update` where there is one. No name: the global ones. */
   traceSetting: {
     input: { readonly modelName: string; readonly update?: TraceSettingsUpdate };
@@ -62,6 +65,16 @@ export interface OperationTypes {
   cudaSharedMemoryRegister: { input: CudaSharedMemoryRegistration; output: Record<never, never> };
   cudaSharedMemoryUnregister: { input: SharedMemoryReference; output: Record<never, never> };
 }
+
+/** Operations that are answered with any number of items. */
+export interface StreamOperationTypes {
+  /** Of any model: one that is not decoupled gives one response. */
+  modelStreamInfer: { input: InferenceRequest; item: InferenceStreamResponse };
+}
+
+export type StreamOperationName = keyof StreamOperationTypes;
+export type StreamOperationInput<Name extends StreamOperationName> = StreamOperationTypes[Name]["input"];
+export type StreamOperationItem<Name extends StreamOperationName> = StreamOperationTypes[Name]["item"];
 
 export type OperationName = keyof OperationTypes;
 export type OperationInput<Name extends OperationName> = OperationTypes[Name]["input"];
@@ -93,7 +106,8 @@ export interface Endpoint {
   readonly methods: readonly HttpMethod[];
   /** Raw-path templates; `{model}`, `{version}`, `{repository}` and `{region}` stand for one path segment. */
   readonly paths: readonly string[];
-  readonly category: RestrictedCategory;
+  /** Absent: nothing restricts it. */
+  readonly category?: RestrictedCategory;
   /** Of a POST; a GET changes nothing anywhere. */
   readonly replay: ReplayClass;
 }
@@ -101,12 +115,15 @@ export interface Endpoint {
 export type HttpMethod = "GET" | "POST";
 
 export interface Operation extends Endpoint {
-  /** Method of `inference.GRPCInferenceService`. */
-  readonly grpc: string;
+  /** Method of `inference.GRPCInferenceService`; absent where that has none. */
+  readonly grpc?: string;
 }
 
-/** The one table of operations: routes, port methods and client methods follow from it. */
-export const OPERATIONS: { readonly [Name in OperationName]: Operation } = {
+/**
+ * The one table of operations: routes, port methods and client methods follow from it. An operation without paths has no
+ * route of its own.
+ */
+export const OPERATIONS: { readonly [Name in OperationName | StreamOperationName]: Operation } = {
   serverLive: {
     methods: ["GET"],
     paths: ["/v2/health/live"],
@@ -163,6 +180,14 @@ export const OPERATIONS: { readonly [Name in OperationName]: Operation } = {
     replay: "pure",
     grpc: "ModelInfer",
   },
+  // What HTTP has of it is `generateStream`.
+  modelStreamInfer: {
+    methods: [],
+    paths: [],
+    category: "inference",
+    replay: "pure",
+    grpc: "ModelStreamInfer",
+  },
   repositoryIndex: {
     methods: ["POST"],
     paths: ["/v2/repository/index", "/v2/repository/{repository}/index"],
@@ -183,6 +208,12 @@ export const OPERATIONS: { readonly [Name in OperationName]: Operation } = {
     category: "model-repository",
     replay: "control",
     grpc: "RepositoryModelUnload",
+  },
+  serverMetrics: {
+    methods: ["GET"],
+    // Triton serves nothing else on the port of its metrics, and no category restricts it.
+    paths: ["/metrics", "/metrics/"],
+    replay: "pure",
   },
   traceSetting: {
     methods: ["GET", "POST"],
@@ -242,7 +273,7 @@ export const OPERATIONS: { readonly [Name in OperationName]: Operation } = {
   },
 };
 
-/** Endpoints that only HTTP has: other words for `modelInfer`. */
+/** Endpoints that only HTTP has: other words for `modelInfer` and `modelStreamInfer`. */
 export type HttpOnlyName = "generate" | "generateStream";
 
 export const HTTP_ONLY: { readonly [Name in HttpOnlyName]: Endpoint } = {
@@ -264,17 +295,24 @@ export const HTTP_ONLY: { readonly [Name in HttpOnlyName]: Endpoint } = {
 export interface OperationContext {
   /** Fires when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
-  /**
-   * Called once an inference has been taken on by its scheduler: what fails later is the model's answer and no refusal.
-   * Only inside the server; no port carries it.
-   */
-  readonly onAccepted?: () => void;
 }
 
-/** One method per operation: implemented by the server's facade and by everything that forwards to it. */
-export type OperationHandlers = {
+export type UnaryOperationHandlers = {
   readonly [Name in OperationName]: (
     input: OperationInput<Name>,
     context: OperationContext,
   ) => Promise<OperationOutput<Name>>;
+};
+
+/** One method per operation: implemented by the server's facade and by everything that forwards to it. */
+export type OperationHandlers = UnaryOperationHandlers & {
+  /**
+   * Rejects with what the request is refused with; resolves once it has been taken on. The items are for one reader, who
+   * ends the request by leaving the loop. Nothing more is produced than the reader and a small store can take. The end is
+   * the end of the items; whatever else ends them throws.
+   */
+  readonly [Name in StreamOperationName]: (
+    input: StreamOperationInput<Name>,
+    context: OperationContext,
+  ) => Promise<AsyncIterable<StreamOperationItem<Name>>>;
 };

@@ -1,10 +1,11 @@
 import { type Datatype, elementByteSize, isDatatype } from "./datatype.ts";
 import { asString, asUnsigned, elementsOf, findMember, memberAsArray, requireMember } from "./json-access.ts";
 import type { JsonNode, NumberArray } from "./json-node.ts";
-import { readJsonData } from "./read-json-data.ts";
+import { checkJsonSize, readJsonData } from "./read-json-data.ts";
 import { requestIdPrefix } from "./request-id.ts";
+import { INT64_MAX, type RequestShape, requestShape } from "./request-shape.ts";
 import { InferenceError } from "./status.ts";
-import { type BytesTensor, elementCount } from "./tensor.ts";
+import { type BytesTensor, elementCount, exactElementCount } from "./tensor.ts";
 
 export interface InferInputSource {
   readonly modelName: string;
@@ -34,8 +35,8 @@ export function readInferInputs(
     const byteSize = binaryByteSize(node);
     if (byteSize !== undefined) {
       const bytes = takeBinary(name, offset, byteSize, source);
-      offset += byteSize;
-      return { kind: "bytes", name, datatype: knownDatatype(datatype, name), shape, bytes } as const;
+      offset += bytes.length;
+      return { kind: "bytes", name, datatype: knownDatatype(datatype, name), ...shape, bytes } as const;
     }
     rejectSharedMemory(node);
     return readJsonInput(node, { name, datatype, shape, maxByteSize: source.maxInputSize });
@@ -75,32 +76,23 @@ function knownDatatype(text: string, input: string): Datatype {
   throw invalid(`invalid datatype for input ${input}`);
 }
 
-const INT64_MAX = 2n ** 63n - 1n;
-
-function readShape(node: JsonNode, input: string): readonly number[] {
+function readShape(node: JsonNode, input: string): RequestShape {
   const context = "Unable to parse 'shape'";
   const dims = elementsOf(memberAsArray(node, "shape", context)).map((dim) => asUnsigned(dim, context));
-  const shape = dims.map(Number);
-  const count = elementCount(shape);
-  // The product of doubles is exact where it could pass for a real tensor, so only then is it enough by itself.
-  if (count > Number.MAX_SAFE_INTEGER && dims.reduce<bigint>(multiply, 1n) > INT64_MAX) {
-    throw invalid(
-      `shape of input '${input}' causes total element count to exceed maximum size of ${String(INT64_MAX)}`,
-    );
-  }
-  return shape;
+  return requestShape(dims, input);
 }
 
-function multiply(product: bigint, dim: number | bigint): bigint {
-  return product * BigInt(dim);
-}
-
-function binaryByteSize(node: JsonNode): number | undefined {
+function binaryByteSize(node: JsonNode): number | bigint | undefined {
   const size = findMember(findMember(node, "parameters") ?? null, "binary_data_size");
-  return size === undefined ? undefined : Number(asUnsigned(size, "Unable to parse 'binary_data_size'"));
+  return size === undefined ? undefined : asUnsigned(size, "Unable to parse 'binary_data_size'");
 }
 
-function takeBinary(name: string, offset: number, byteSize: number, source: InferInputSource): Uint8Array {
+function takeBinary(
+  name: string,
+  offset: number,
+  byteSize: number | bigint,
+  source: InferInputSource,
+): Uint8Array {
   const { body, headerLength, modelName } = source;
   if (byteSize > 0 && headerLength === body.length) {
     throw invalid(
@@ -108,13 +100,13 @@ function takeBinary(name: string, offset: number, byteSize: number, source: Infe
         "binary data format",
     );
   }
-  const missing = offset + byteSize - body.length;
-  if (missing > 0) {
+  const missing = BigInt(byteSize) - BigInt(body.length - offset);
+  if (missing > 0n) {
     throw invalid(
       `unexpected size for input '${name}', expecting ${String(missing)} additional bytes for model '${modelName}'`,
     );
   }
-  return body.subarray(offset, offset + byteSize);
+  return body.subarray(offset, offset + Number(byteSize));
 }
 
 /** There are no shared memory regions, so every name of one is unknown. */
@@ -128,16 +120,17 @@ export function rejectSharedMemory(node: JsonNode): void {
 interface JsonInput {
   readonly name: string;
   readonly datatype: string;
-  readonly shape: readonly number[];
+  readonly shape: RequestShape;
   readonly maxByteSize: number;
 }
 
 function readJsonInput(node: JsonNode, input: JsonInput): BytesTensor {
-  const { name, shape, maxByteSize } = input;
+  const { name, maxByteSize } = input;
+  const { shape } = input.shape;
   // Triton counts no elements in a shape without dimensions: it has no scalars.
   const count = shape.length === 0 || shape.includes(0) ? 0 : elementCount(shape);
   const tensor = (datatype: Datatype, bytes: Uint8Array): BytesTensor => {
-    return { kind: "bytes", name, datatype, shape, bytes };
+    return { kind: "bytes", name, datatype, ...input.shape, bytes };
   };
   if (count === 0) return tensor(knownDatatype(input.datatype, name), new Uint8Array(0));
 
@@ -148,8 +141,13 @@ function readJsonInput(node: JsonNode, input: JsonInput): BytesTensor {
       `receiving ${datatype} data via JSON is not supported. Please use the binary data format for input ${name}`,
     );
   }
-  if (BigInt(count) * BigInt(elementByteSize(datatype)) > INT64_MAX) {
-    throw invalid(`byte size overflow for input '${name}'`);
-  }
+  if (count > Number.MAX_SAFE_INTEGER) checkVastSize(exactElementCount(input.shape), datatype, input);
   return tensor(datatype, readJsonData(data, { name, datatype, elementCount: count, maxByteSize }));
+}
+
+/** Of a tensor that cannot be: what Triton says of it. The number of texts is not held against the shape here. */
+function checkVastSize(count: bigint, datatype: Datatype, input: JsonInput): void {
+  const byteSize = count * BigInt(elementByteSize(datatype));
+  if (byteSize > INT64_MAX) throw invalid(`byte size overflow for input '${input.name}'`);
+  if (datatype !== "BYTES") checkJsonSize(input, byteSize);
 }

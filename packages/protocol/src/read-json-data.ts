@@ -27,11 +27,15 @@ export interface JsonDataShape {
  */
 export function readJsonData(data: NumberArray | readonly JsonNode[], tensor: JsonDataShape): Uint8Array {
   if (tensor.datatype === "BYTES") return readStrings(data, tensor);
-  checkSize(tensor, tensor.elementCount * elementByteSize(tensor.datatype));
+  checkJsonSize(tensor, tensor.elementCount * elementByteSize(tensor.datatype));
   return readNumbersAtOnce(data, tensor.datatype, tensor.elementCount) ?? readOneByOne(data, tensor);
 }
 
-function checkSize(tensor: JsonDataShape, byteSize: number): void {
+/** INVALID_ARG with Triton's text for a tensor of more bytes than it may have. */
+export function checkJsonSize(
+  tensor: Pick<JsonDataShape, "name" | "maxByteSize">,
+  byteSize: number | bigint,
+): void {
   if (byteSize > tensor.maxByteSize) {
     throw new InferenceError(
       "INVALID_ARG",
@@ -54,7 +58,7 @@ function readStrings(data: NumberArray | readonly JsonNode[], tensor: JsonDataSh
   const strings: string[] = [];
   collectStrings(data, strings);
   const bytes = encodeBytesElements(strings);
-  checkSize(tensor, bytes.length);
+  checkJsonSize(tensor, bytes.length);
   return bytes;
 }
 

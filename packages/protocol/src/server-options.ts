@@ -1,3 +1,6 @@
+import type { MetricsConfig } from "./metrics-config.ts";
+import type { CacheConfig } from "./cache-config.ts";
+import type { RequestRateLimit } from "./request-rate-limit.ts";
 import type { RestrictedApi } from "./restricted-api.ts";
 
 /** Options of the server, named after tritonserver's flags. */
@@ -28,11 +31,23 @@ export interface ServerOptions {
   readonly logFormat: "default" | "ISO8601";
   /** Default batch size of auto-completed models (Triton's `--backend-config=default-max-batch-size`). */
   readonly defaultMaxBatchSize: number;
+  readonly cacheConfig: CacheConfig;
   readonly httpMaxInputSize: number;
   /** At most one for each category. */
   readonly httpRestrictedApis: readonly RestrictedApi[];
   /** Regular expression for names of request headers that become parameters of the request; `""`: none. */
   readonly httpHeaderForwardPattern: string;
+  /** Whether there are metrics at all. */
+  readonly allowMetrics: boolean;
+  readonly metricsConfig: MetricsConfig;
+  /** Whether instances execute as their `rate_limiter` says, or whenever they are free. */
+  readonly rateLimit: "off" | "execution_count";
+  /** None: as many units of each resource as the instance needs that needs most. */
+  readonly rateLimitResources: readonly RateLimitResource[];
+  /** Beyond Triton: for each model that does not say itself. */
+  readonly requestRateLimit: RequestRateLimit;
+  /** Beyond Triton: bytes of inputs that may be queued and executing; 0: as the memory of the device suggests. */
+  readonly maxInflightBytes: number;
   /** Beyond Triton: what a browser adds. */
   readonly gpuFallback: "cpu" | "error";
   /** Whether a software WebGPU adapter counts as a GPU. */
@@ -44,6 +59,14 @@ export interface ServerOptions {
   /** Which instances on a GPU are compared with the CPU at load: those not asked for there, all, or none. */
   readonly verify: "auto" | "always" | "off";
   readonly limits: WatchdogLimits;
+}
+
+/** Triton's `--rate-limit-resource`. */
+export interface RateLimitResource {
+  readonly name: string;
+  readonly count: number;
+  /** Absent: on every device. Means nothing for a resource that is global. */
+  readonly device?: number;
 }
 
 export interface RepositoryLocation {

@@ -34,10 +34,16 @@ export function httpStatusOf(code: StatusCode): number {
 export interface WireError {
   readonly code: StatusCode;
   readonly message: string;
+  readonly retryAfterSecs?: number | undefined;
 }
 
 function isStatusCode(value: unknown): value is StatusCode {
   return typeof value === "string" && Object.hasOwn(CODES, value);
+}
+
+export interface InferenceErrorOptions {
+  readonly cause?: unknown;
+  readonly retryAfterSecs?: number | undefined;
 }
 
 /**
@@ -47,10 +53,13 @@ function isStatusCode(value: unknown): value is StatusCode {
 export class InferenceError extends Error {
   override readonly name = "InferenceError";
   readonly code: StatusCode;
+  /** After this time, not sooner, the same request may succeed. What HTTP calls `Retry-After`, not rounded. */
+  readonly retryAfterSecs: number | undefined;
 
-  constructor(code: StatusCode, message: string, options?: { readonly cause?: unknown }) {
+  constructor(code: StatusCode, message: string, options: InferenceErrorOptions = {}) {
     super(message, options);
     this.code = code;
+    this.retryAfterSecs = options.retryAfterSecs;
   }
 
   /** For borders only: whatever was thrown, as an `InferenceError` (code INTERNAL unless it carries one). */
@@ -58,7 +67,13 @@ export class InferenceError extends Error {
     if (thrown instanceof InferenceError) return thrown;
     if (typeof thrown === "object" && thrown !== null && "code" in thrown && "message" in thrown) {
       const { code, message } = thrown;
-      if (isStatusCode(code)) return new InferenceError(code, String(message), { cause: thrown });
+      const retryAfterSecs =
+        "retryAfterSecs" in thrown && typeof thrown.retryAfterSecs === "number"
+          ? thrown.retryAfterSecs
+          : undefined;
+      if (isStatusCode(code)) {
+        return new InferenceError(code, String(message), { cause: thrown, retryAfterSecs });
+      }
     }
     if (isAbort(thrown)) return new InferenceError("CANCELLED", "request was cancelled", { cause: thrown });
     const message = thrown instanceof Error ? thrown.message : String(thrown);
@@ -66,7 +81,8 @@ export class InferenceError extends Error {
   }
 
   toWire(): WireError {
-    return { code: this.code, message: this.message };
+    const { code, message, retryAfterSecs } = this;
+    return { code, message, ...(retryAfterSecs === undefined ? {} : { retryAfterSecs }) };
   }
 }
 

@@ -12,6 +12,11 @@ export interface BytesTensor {
   readonly name: string;
   readonly datatype: Datatype;
   readonly shape: readonly number[];
+  /**
+   * The shape of a request once more where sizes are beyond 2^53, so that `shape` is rounded. No tensor has such sizes: it is
+   * for the texts of refusals.
+   */
+  readonly exactShape?: readonly bigint[];
   readonly bytes: Uint8Array;
 }
 
@@ -35,6 +40,14 @@ export function elementCount(shape: readonly number[]): number {
   let count = 1;
   for (const dim of shape) count *= dim;
   return count;
+}
+
+/** `elementCount` for texts, where it must be exact beyond 2^53 too. */
+export function exactElementCount({
+  shape,
+  exactShape = shape.map(BigInt),
+}: Pick<BytesTensor, "shape" | "exactShape">): bigint {
+  return exactShape.reduce((count, dim) => count * dim, 1n);
 }
 
 /** Byte size of a fixed-size tensor; `undefined` for BYTES. */

@@ -9,7 +9,7 @@ import { realEndpoints } from "./real-endpoints.ts";
 export interface Demo extends EmptyContract {
   readonly calls: {
     readonly double: { readonly input: Uint8Array; readonly output: Uint8Array };
-    readonly fail: { readonly input: "async" | "sync" | "plain"; readonly output: null };
+    readonly fail: { readonly input: "async" | "sync" | "plain" | "too early"; readonly output: null };
     readonly wait: { readonly input: null; readonly output: string };
     readonly unclonable: { readonly input: null; readonly output: unknown };
   };
@@ -41,6 +41,9 @@ export class DemoServer implements ChannelHandlers<Demo> {
     fail: (kind) => {
       const error = new InferenceError("NOT_FOUND", "no such thing");
       if (kind === "sync") throw error;
+      if (kind === "too early") {
+        return Promise.reject(new InferenceError("UNAVAILABLE", "too early", { retryAfterSecs: 1.5 }));
+      }
       return Promise.reject(kind === "plain" ? new RangeError("oops") : error);
     },
     wait: (_input, { signal }) => {

@@ -5,6 +5,7 @@ import type {
   OperationHandlers,
   OperationName,
   StatisticDuration,
+  StreamOperationName,
   TraceSettings,
 } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
@@ -61,7 +62,7 @@ export const ECHO_LOG_SETTINGS: LogSettings = {
 
 /** A server with one model that answers with its own inputs. */
 export class EchoServer implements OperationHandlers {
-  readonly seen: { readonly operation: OperationName; readonly input: unknown }[] = [];
+  readonly seen: { readonly operation: OperationName | StreamOperationName; readonly input: unknown }[] = [];
   isReady = true;
   /** What `infer` waits for. */
   gate: Promise<void> = Promise.resolve();
@@ -71,6 +72,10 @@ export class EchoServer implements OperationHandlers {
   serverReady: OperationHandlers["serverReady"] = () => Promise.resolve({ ready: this.isReady });
   serverMetadata: OperationHandlers["serverMetadata"] = () =>
     Promise.resolve({ name: "naiad", version: "2.70.0", extensions: ["binary_tensor_data"] });
+  serverMetrics: OperationHandlers["serverMetrics"] = async (input) => {
+    await this.#see("serverMetrics", input);
+    return { text: "# TYPE echoes counter\nechoes 1\n" };
+  };
   modelReady: OperationHandlers["modelReady"] = async (input) => {
     await this.#see("modelReady", input);
     this.#check(input.modelName);
@@ -101,6 +106,18 @@ export class EchoServer implements OperationHandlers {
       parameters: input.parameters,
       outputs: input.inputs.map((tensor) => ({ ...tensor })),
     };
+  };
+  /** Three times the answer of `modelInfer`, each with its number as a parameter. */
+  modelStreamInfer: OperationHandlers["modelStreamInfer"] = async (input, context) => {
+    const response = await this.modelInfer(input, context);
+    const { seen } = this;
+    return (async function* () {
+      for (const index of [0, 1, 2]) {
+        await Promise.resolve();
+        seen.push({ operation: "modelStreamInfer", input: index });
+        yield { ...response, parameters: { index: BigInt(index) } };
+      }
+    })();
   };
   repositoryIndex: OperationHandlers["repositoryIndex"] = async (input) => {
     await this.#see("repositoryIndex", input);

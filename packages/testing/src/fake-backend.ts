@@ -1,11 +1,13 @@
 import type {
   Backend,
   Clock,
+  ExecuteContext,
   ExecutionResult,
   ExecutionTimes,
   InstanceOutcome,
   InstancePlacement,
   InstanceRequest,
+  InstanceResponse,
   ModelInstance,
 } from "@naiad/core";
 import type { Tensor, WireError } from "@naiad/protocol";
@@ -29,8 +31,25 @@ export type FakeAnswer =
       readonly culprit: boolean;
       readonly reason?: string;
     }
+  /**
+   * Plays a script for each request, the last one for those beyond. The execution is over after its latency, whether they
+   * are or not, and gives `outcomes`, by default `decoupled` for each.
+   */
+  | {
+      readonly kind: "decoupled";
+      readonly latencyNs?: number;
+      readonly scripts: readonly (readonly FakeStep[])[];
+      readonly outcomes?: readonly InstanceOutcome[];
+    }
   /** No answer until the instance is lost. */
   | { readonly kind: "hang" };
+
+/** What a decoupled request gets next. Steps wait for room; a cancelled request gets its end in the place of the rest. */
+export type FakeStep = { readonly afterNs?: number } & (
+  | { readonly kind: "response"; readonly value: number; readonly final?: true }
+  | { readonly kind: "error"; readonly error: WireError; readonly final?: true }
+  | { readonly kind: "end"; readonly error?: WireError }
+);
 
 export type FakeCreation =
   | { readonly kind: "create"; readonly latencyNs?: number }
@@ -50,6 +69,7 @@ export interface FakeExecution {
 export interface FakeBackendOptions {
   readonly clock: Clock;
   readonly name?: string;
+  readonly keepsState?: true;
   /** Of an execution, unless its answer says otherwise. */
   readonly latencyNs?: number;
   readonly onExecute?: (execution: FakeExecution) => FakeAnswer;
@@ -96,6 +116,7 @@ export function createFakeBackend(options: FakeBackendOptions): FakeBackend {
 
   return {
     name: options.name ?? "fake",
+    ...(options.keepsState !== undefined && { keepsState: options.keepsState }),
     prepare: (model) => Promise.resolve(model.config),
     createInstance: ({ placement }, signal) => create(placement, signal),
     create,
@@ -147,9 +168,9 @@ class FakeInstance implements ModelInstance {
     return this.#running !== undefined;
   }
 
-  async execute(requests: readonly InstanceRequest[]): Promise<ExecutionResult> {
+  async execute(requests: readonly InstanceRequest[], context?: ExecuteContext): Promise<ExecutionResult> {
     if (this.#running !== undefined) throw new Error("an instance executes one batch at a time");
-    this.#running = Promise.race([this.#play(requests), this.#loss.promise]);
+    this.#running = Promise.race([this.#play(requests, context), this.#loss.promise]);
     const result = await this.#running;
     this.#running = undefined;
     return result;
@@ -162,13 +183,34 @@ class FakeInstance implements ModelInstance {
     this.#end.resolve();
   }
 
+  async #playSteps(
+    steps: readonly FakeStep[],
+    request: InstanceRequest,
+    signal: AbortSignal,
+    { index, responses }: { readonly index: number; readonly responses: ExecuteContext["responses"] },
+  ): Promise<void> {
+    const { clock } = this.#options;
+    try {
+      for (const step of steps) {
+        await sleep(clock, step.afterNs ?? 0, AbortSignal.any([signal, this.#dying.signal]));
+        if (step.kind === "end") responses.end(index, step.error);
+        else await responses.response(index, scripted(step, request), step.final && { final: true });
+      }
+    } catch {
+      if (!this.#isGone) responses.end(index);
+    }
+  }
+
   async dispose(): Promise<void> {
     await this.#running;
     this.#isGone = true;
     this.#end.resolve();
   }
 
-  async #play(requests: readonly InstanceRequest[]): Promise<ExecutionResult> {
+  async #play(
+    requests: readonly InstanceRequest[],
+    context: ExecuteContext | undefined,
+  ): Promise<ExecutionResult> {
     const { clock, instanceName, generation, executions, onExecute } = this.#options;
     const execution: FakeExecution = {
       instanceName,
@@ -183,6 +225,16 @@ class FakeInstance implements ModelInstance {
     const answer = onExecute?.(execution) ?? { kind: "complete" };
     if (answer.kind === "hang") return this.#loss.promise;
 
+    if (answer.kind === "decoupled") {
+      const { signals = [], responses } = context ?? {};
+      for (const [index, request] of requests.entries()) {
+        const steps = answer.scripts[index] ?? answer.scripts.at(-1) ?? [];
+        const signal = signals[index];
+        if (responses !== undefined && signal !== undefined) {
+          void this.#playSteps(steps, request, signal, { index, responses });
+        }
+      }
+    }
     const latencyNs = answer.latencyNs ?? this.#options.latencyNs ?? 0;
     await sleep(clock, latencyNs, this.#dying.signal);
     switch (answer.kind) {
@@ -192,6 +244,12 @@ class FakeInstance implements ModelInstance {
           outcomes: answer.outcomes ?? requests.map(echo),
           times: answer.times ?? { computeInputNs: 0, computeInferNs: latencyNs, computeOutputNs: 0 },
           ...(answer.nonFiniteOutputs !== undefined && { nonFiniteOutputs: answer.nonFiniteOutputs }),
+        };
+      case "decoupled":
+        return {
+          kind: "completed",
+          outcomes: answer.outcomes ?? requests.map(() => ({ kind: "decoupled" })),
+          times: { computeInputNs: 0, computeInferNs: latencyNs, computeOutputNs: 0 },
         };
       case "fail": {
         const { error } = answer;
@@ -212,6 +270,22 @@ class FakeInstance implements ModelInstance {
       }
     }
   }
+}
+
+/** Every output is one FP32 or INT32 element, whatever its shape is to be. */
+function scripted(
+  step: Exclude<FakeStep, { readonly kind: "end" }>,
+  request: InstanceRequest,
+): InstanceResponse {
+  if (step.kind === "error") return { kind: "error", error: step.error };
+  const { value } = step;
+  const outputs = request.outputs.map((name, index): Tensor => {
+    const datatype = (request.inputs[index] ?? request.inputs.at(-1))?.datatype ?? "FP32";
+    const element = datatype === "INT32" ? Int32Array.of(value) : Float32Array.of(value);
+    const shape = request.batchSize > 0 ? [1, 1] : [1];
+    return { kind: "bytes", name, datatype, shape, bytes: new Uint8Array(element.buffer) };
+  });
+  return { kind: "response", outputs, parameters: {} };
 }
 
 /** Output i is a copy of input i, or of the last input where there are fewer. */

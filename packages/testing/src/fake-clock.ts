@@ -46,6 +46,7 @@ export function createFakeClock(options: { readonly epochMs?: number } = {}): Fa
   return {
     nowNs: () => nowNs,
     epochMs: () => startEpochMs + nowNs / 1e6,
+    resolutionNs: 1,
     after(delayNs: number, wake: () => void): CancelTimer {
       timersSet += 1;
       const timer: Timer = { atNs: nowNs + delayNs, wake };

@@ -12,6 +12,8 @@ export function fakeHandlers(given: Partial<OperationHandlers>): OperationHandle
     modelConfig: unexpected,
     modelStatistics: unexpected,
     modelInfer: unexpected,
+    modelStreamInfer: unexpected,
+    serverMetrics: unexpected,
     repositoryIndex: unexpected,
     repositoryModelLoad: unexpected,
     repositoryModelUnload: unexpected,

@@ -1,7 +1,7 @@
 import type { ServingVersion } from "@naiad/core";
-import { createModelStatistics } from "@naiad/core";
+import { createModelLatencies, createModelStatistics } from "@naiad/core";
 import { modelSignature, parseConfigText } from "@naiad/model-config";
-import { InferenceError } from "@naiad/protocol";
+import { DEFAULT_METRICS_CONFIG, InferenceError } from "@naiad/protocol";
 
 /** A loaded version of a model without instances. */
 export interface FakeServing extends ServingVersion {
@@ -43,6 +43,13 @@ export function fakeServing(version: number, options: FakeServingOptions = {}): 
       stop: () => Promise.resolve(),
     },
     statistics: createModelStatistics({ clock: { epochMs: () => 0 } }),
+    latencies: createModelLatencies({
+      metrics: DEFAULT_METRICS_CONFIG,
+      config,
+      isCached: false,
+      clock: { nowNs: () => 0 },
+    }),
+    loadDurationNs: 0,
     note: options.note ?? "",
     instances: () => [
       {
@@ -55,6 +62,7 @@ export function fakeServing(version: number, options: FakeServingOptions = {}): 
       },
     ],
     prepareUpdate: () => Promise.reject(new InferenceError("UNSUPPORTED", "a fake has no instances")),
+    hold: () => () => undefined,
     retire: () => {
       retired = true;
       return drained;

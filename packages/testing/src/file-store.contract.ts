@@ -89,6 +89,27 @@ export function describeFileStore(name: string, open: () => FileStore | Promise<
       ]);
     });
 
+    it("sweeps chunks that no record names, except those wanted and those of a download that goes on", async () => {
+      const store = await open();
+      await putWhole(store, file("f", ["a", "b"]));
+      await putWhole(store, file("f", ["b"]));
+      await putWhole(store, file("g", ["c", "d"]));
+      await putWhole(store, file("g", ["d"]));
+      await store.putChunk(hash("n"), Uint8Array.of(1));
+      await store.sweepChunks(new Set([hash("c"), hash("x")]));
+      const left = await Promise.all(["a", "b", "c", "d", "n"].map((chunk) => store.hasChunk(hash(chunk))));
+      expect(left).toEqual([false, true, true, true, true]);
+    });
+
+    it("leaves chunks alone that are not those of the deleted file", async () => {
+      const store = await open();
+      await putWhole(store, file("f", ["a"]));
+      await putWhole(store, file("f", ["b"]));
+      await store.deleteFile(hash("f"));
+      expect(await store.hasChunk(hash("a"))).toBe(true);
+      expect(await store.hasChunk(hash("b"))).toBe(false);
+    });
+
     it("lets a file be deleted that it does not have", async () => {
       const store = await open();
       await putWhole(store, file("f", ["a"]));

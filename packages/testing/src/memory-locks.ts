@@ -44,8 +44,10 @@ export function memoryLocks(): MemoryLocks {
   return {
     heldNames,
     query: () => Promise.resolve({ held: heldNames().map((name) => ({ name })) }),
-    request(name, { mode = "exclusive", signal }, granted) {
+    request(name, { mode = "exclusive", ifAvailable = false, signal }, granted) {
       const lock = lockOf(name);
+      const isTaken = lock.holders > 0 && !(lock.isShared && mode === "shared");
+      if (ifAvailable && (isTaken || lock.queue.length > 0)) return granted(null);
       return new Promise((resolve, reject) => {
         const abort = (): void => {
           lock.queue.splice(lock.queue.indexOf(request), 1);
@@ -55,7 +57,7 @@ export function memoryLocks(): MemoryLocks {
           shared: mode === "shared",
           grant() {
             signal?.removeEventListener("abort", abort);
-            granted()
+            granted(lock)
               .then(resolve, reject)
               .finally(() => {
                 lock.holders -= 1;

@@ -3,7 +3,7 @@ import type { ByteRange, Digest, ManifestModel, ModelFile, RepositorySource } fr
 import { InferenceError } from "@naiad/protocol";
 import { quickDigest } from "./quick-digest.ts";
 
-/** Content of a model's directory by path; text is UTF-8. Directories follow from the paths. */
+/** Content of a model's directory by path; text is UTF-8. Directories follow from the paths; `1/` is an empty one. */
 export type MemoryModel = Readonly<Record<string, string | Uint8Array>>;
 
 /** A model repository that a test changes at will. */
@@ -32,12 +32,14 @@ export function createMemoryRepository(
     reads,
     put: (modelName, model, { directories = [] } = {}) => {
       const content = new Map(
-        Object.entries(model).map(([path, value]) => [
-          path,
-          typeof value === "string" ? new TextEncoder().encode(value) : value,
-        ]),
+        Object.entries(model)
+          .filter(([path]) => !path.endsWith("/"))
+          .map(([path, value]) => [
+            path,
+            typeof value === "string" ? new TextEncoder().encode(value) : value,
+          ]),
       );
-      const implied = [...content.keys()].flatMap((path) =>
+      const implied = Object.keys(model).flatMap((path) =>
         path.includes("/") ? [path.split("/")[0] ?? ""] : [],
       );
       held.set(modelName, { content, directories: [...new Set([...directories, ...implied])] });

@@ -1,14 +1,22 @@
 import type {
   InstanceGroup,
   InstancePlacement,
+  ModelFiles,
   ModelStatisticsRecorder,
   RequestOutcome,
   Scheduler,
+  StreamedResponse,
 } from "@naiad/core";
-import { createModelStatistics, createScheduler, startInstanceGroup, validateRequest } from "@naiad/core";
+import {
+  createModelStatistics,
+  createScheduler,
+  readInitialStates,
+  startInstanceGroup,
+  validateRequest,
+} from "@naiad/core";
 import { modelSignature, normalizeConfig, parseConfigText } from "@naiad/model-config";
 import type { BytesTensor, SequenceFlags } from "@naiad/protocol";
-import { elementCount } from "@naiad/protocol";
+import { elementCount, InferenceError } from "@naiad/protocol";
 import type { CollectingLogger } from "./collecting-logger.ts";
 import { createCollectingLogger } from "./collecting-logger.ts";
 import type { FakeBackend, FakeBackendOptions } from "./fake-backend.ts";
@@ -21,6 +29,8 @@ export interface SchedulerFixtureOptions extends Omit<FakeBackendOptions, "clock
   readonly config: string;
   readonly instances?: number;
   readonly onChange?: () => void;
+  /** Content by path inside the model's directory. */
+  readonly files?: Readonly<Record<string, Uint8Array>>;
 }
 
 export interface SendOptions {
@@ -33,12 +43,16 @@ export interface SendOptions {
   readonly timeoutUs?: number;
   readonly sequence?: SequenceFlags;
   readonly onAnswer?: (outcome: RequestOutcome) => void;
+  /** Of a decoupled request, after it was noted; the next is taken when it resolves. Default: at once. */
+  readonly onResponse?: (response: StreamedResponse) => Promise<void>;
 }
 
 /** A request that was given to the scheduler, and what became of it. */
 export interface SentRequest {
   readonly id: string;
   readonly inputs: readonly BytesTensor[];
+  /** Of a decoupled request, in the order they came. */
+  readonly responses: readonly StreamedResponse[];
   /** In the order they came: right is exactly one. */
   readonly outcomes: readonly RequestOutcome[];
   readonly sentNs: number;
@@ -75,12 +89,23 @@ export async function createSchedulerFixture(options: SchedulerFixtureOptions): 
     create: backend.create,
     clock,
     logger,
+    keepsState: options.keepsState === true,
     signal: new AbortController().signal,
     ...(options.onChange === undefined ? {} : { onChange: options.onChange }),
   });
   await clock.drain();
   const group = await starting;
-  const scheduler = createScheduler({ modelName, config, signature, group, statistics, clock, logger });
+  const states = await readInitialStates({ ...config, name: modelName }, modelFiles(options.files ?? {}));
+  const scheduler = createScheduler({
+    modelName,
+    config,
+    signature,
+    states,
+    group,
+    statistics,
+    clock,
+    logger,
+  });
   let sent = 0;
 
   const send = (request: SendOptions = {}): SentRequest => {
@@ -94,9 +119,11 @@ export async function createSchedulerFixture(options: SchedulerFixtureOptions): 
       });
     const controller = new AbortController();
     const outcomes: RequestOutcome[] = [];
+    const responses: StreamedResponse[] = [];
     const record = {
       id: String(number),
       inputs,
+      responses,
       outcomes,
       sentNs: clock.nowNs(),
       answeredNs: -1,
@@ -121,6 +148,12 @@ export async function createSchedulerFixture(options: SchedulerFixtureOptions): 
       ),
       signal: controller.signal,
       startNs: clock.nowNs(),
+      ...(signature.decoupled && {
+        onResponse: (response: StreamedResponse) => {
+          responses.push(response);
+          return request.onResponse?.(response) ?? Promise.resolve();
+        },
+      }),
       respond: (outcome) => {
         if (outcomes.length === 0) record.answeredNs = clock.nowNs();
         outcomes.push(outcome);
@@ -143,12 +176,12 @@ export async function createSchedulerFixture(options: SchedulerFixtureOptions): 
   };
 }
 
-/** What each request was told: `response`, the code and text of its error, or `none`. */
+/** What each request was told: `response`, `end`, the code and text of its error, or `none`. */
 export function answerTexts(sent: readonly SentRequest[]): readonly string[] {
   return sent.map(({ outcomes }) => {
     const [outcome] = outcomes;
     if (outcome === undefined) return "none";
-    return outcome.kind === "response" ? "response" : `${outcome.error.code} ${outcome.error.message}`;
+    return outcome.kind === "error" ? `${outcome.error.code} ${outcome.error.message}` : outcome.kind;
   });
 }
 
@@ -168,6 +201,24 @@ function placements(modelName: string, count: number): InstancePlacement[] {
     device: { kind: "cpu", threads: 1 },
     workerKey: `${modelName}_${index}`,
   }));
+}
+
+function modelFiles(files: Readonly<Record<string, Uint8Array>>): ModelFiles {
+  return {
+    entries: Object.entries(files).map(([path, { length }]) => ({
+      path,
+      size: length,
+      sha256: path,
+      chunks: [],
+    })),
+    location: { kind: "memory" },
+    read: (path) => {
+      const bytes = files[path];
+      if (bytes === undefined)
+        return Promise.reject(new InferenceError("NOT_FOUND", `there is no '${path}'`));
+      return Promise.resolve(bytes);
+    },
+  };
 }
 
 /** FP32, every element `value`. */

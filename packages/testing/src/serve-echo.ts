@@ -26,6 +26,7 @@ export function serveEchoPort(server: EchoServer, port: Endpoint): Channel<Empty
       serverLive: answer(server.serverLive),
       serverReady: answer(server.serverReady),
       serverMetadata: answer(server.serverMetadata),
+      serverMetrics: answer(server.serverMetrics),
       modelReady: answer(server.modelReady),
       modelMetadata: answer(server.modelMetadata),
       modelConfig: answer(server.modelConfig),
@@ -45,13 +46,18 @@ export function serveEchoPort(server: EchoServer, port: Endpoint): Channel<Empty
       hostInfo: unused,
       instances: unused,
     },
-    streams: { events: () => ({ [Symbol.asyncIterator]: () => ({ next: unused }) }) },
+    streams: {
+      modelStreamInfer: async function* (input, context) {
+        for await (const value of await server.modelStreamInfer(input, context)) yield { value };
+      },
+      events: () => ({ [Symbol.asyncIterator]: () => ({ next: unused }) }),
+    },
     notes: {},
   };
   return createChannel<EmptyContract, ClientContract>(port, handlers, { peer: "client" });
 }
 
-/** Triton's HTTP API, as far as an echo needs it. `path` begins with `/v2`. */
+/** Triton's HTTP API, as far as an echo needs it. `path` begins with `/v2`, or is `/metrics`. */
 export async function answerEchoHttp(server: EchoServer, path: string, request: Request): Promise<Response> {
   const route = routeOf(path, request.method);
   if (route === undefined) return jsonResponse({ error: "Not Found" }, 404);
@@ -71,7 +77,8 @@ interface Route {
 
 function routeOf(path: string, method: string): Route | undefined {
   // The templates without a name first: `/v2/models/stats` is not a model called stats.
-  const templates = (Object.keys(OPERATIONS) as OperationName[])
+  const templates = (Object.keys(OPERATIONS) as (keyof typeof OPERATIONS)[])
+    .filter((operation) => operation !== "modelStreamInfer")
     .filter((operation) => OPERATIONS[operation].methods.some((allowed) => allowed === method))
     .flatMap((operation) => OPERATIONS[operation].paths.map((template) => ({ operation, template })))
     .sort((a, b) => Number(a.template.includes("{")) - Number(b.template.includes("{")));
@@ -104,6 +111,8 @@ async function answerRoute(
       return healthResponse((await server.serverReady({}, context)).ready);
     case "modelReady":
       return healthResponse((await server.modelReady(model, context)).ready);
+    case "serverMetrics":
+      return new Response((await server.serverMetrics({}, context)).text);
     case "serverMetadata":
       return jsonResponse(await server.serverMetadata({}, context));
     case "modelMetadata":

@@ -4,10 +4,19 @@ import type {
   FileStore,
   InferenceServer,
   LoadOrigin,
+  ModelFile,
   ModelInstance,
+  StoreLocks,
 } from "@naiad/core";
 import { createInferenceServer, createMemoryFileStore } from "@naiad/core";
-import type { InferenceRequest, InferenceResponse, ServerEvent, ServerOptions } from "@naiad/protocol";
+import type {
+  InferenceRequest,
+  InferenceResponse,
+  InferenceStreamResponse,
+  ServerEvent,
+  ServerOptions,
+} from "@naiad/protocol";
+import { DEFAULT_METRICS_CONFIG } from "@naiad/protocol";
 import type { CollectingLogger } from "./collecting-logger.ts";
 import { createCollectingLogger } from "./collecting-logger.ts";
 import type { FakeBackend, FakeBackendOptions } from "./fake-backend.ts";
@@ -38,9 +47,16 @@ export const SERVER_OPTIONS: ServerOptions = {
   logError: true,
   logFormat: "default",
   defaultMaxBatchSize: 4,
+  cacheConfig: { kind: "none" },
   httpMaxInputSize: 64 * 1024 * 1024,
   httpRestrictedApis: [],
   httpHeaderForwardPattern: "",
+  allowMetrics: true,
+  metricsConfig: DEFAULT_METRICS_CONFIG,
+  rateLimit: "off",
+  rateLimitResources: [],
+  requestRateLimit: { kind: "none" },
+  maxInflightBytes: 0,
   gpuFallback: "cpu",
   allowSoftwareGpu: false,
   foldGpus: false,
@@ -85,6 +101,9 @@ export interface ServerBenchOptions {
   /** Of another bench, whose server this one follows. */
   readonly store?: FileStore;
   readonly inherited?: readonly LoadOrigin[];
+  /** With them the server removes from the store what nobody needs. */
+  readonly storeLocks?: StoreLocks;
+  readonly keptFiles?: () => Promise<readonly ModelFile[]>;
 }
 
 /** A whole server on a clock that stands still, with a repository in memory and a backend that plays a script. */
@@ -107,6 +126,12 @@ export interface ServerBench {
   index(): Promise<readonly string[]>;
   /** One row with the number `value` for an echo model. */
   infer(modelName: string, value: number, options?: InferOptions): Promise<InferenceResponse>;
+  /** As `infer`, for any number of responses. Resolves once the request was taken on. */
+  stream(
+    modelName: string,
+    value: number,
+    options?: InferOptions,
+  ): Promise<AsyncIterable<InferenceStreamResponse>>;
   /** Lets promises go on until `condition` holds; throws when it never does. */
   until(condition: () => boolean): Promise<void>;
   /** Lets time pass until nothing more happens by itself. */
@@ -116,6 +141,7 @@ export interface ServerBench {
 export interface InferOptions {
   readonly version?: string;
   readonly id?: string;
+  readonly priority?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -140,6 +166,8 @@ export function createServerBench(bench: ServerBenchOptions = {}): ServerBench {
     logger,
     version: "0.0.0-test",
     ...(bench.inherited === undefined ? {} : { inherited: bench.inherited }),
+    ...(bench.storeLocks === undefined ? {} : { storeLocks: bench.storeLocks }),
+    ...(bench.keptFiles === undefined ? {} : { keptFiles: bench.keptFiles }),
   });
   server.subscribe((event) => {
     if (event.kind !== "log") events.push(event);
@@ -171,6 +199,8 @@ export function createServerBench(bench: ServerBenchOptions = {}): ServerBench {
     },
     infer: (modelName, value, { signal = FOR_EVER, ...options } = {}) =>
       server.modelInfer(echoRequest(modelName, value, options), { signal }),
+    stream: (modelName, value, { signal = FOR_EVER, ...options } = {}) =>
+      server.modelStreamInfer(echoRequest(modelName, value, options), { signal }),
     until: async (condition) => {
       for (let round = 0; round < 100; round += 1) {
         if (condition()) return;
@@ -193,7 +223,7 @@ export function createServerBench(bench: ServerBenchOptions = {}): ServerBench {
 export function echoRequest(
   modelName: string,
   value: number,
-  { version = "", id = "" }: Omit<InferOptions, "signal"> = {},
+  { version = "", id = "", priority }: Omit<InferOptions, "signal"> = {},
 ): InferenceRequest {
   const bytes = new Uint8Array(Int32Array.of(value).buffer);
   return {
@@ -203,6 +233,7 @@ export function echoRequest(
     parameters: {},
     inputs: [{ kind: "bytes", name: "x", datatype: "INT32", shape: [1, 1], bytes }],
     outputs: [],
+    ...(priority === undefined ? {} : { priority }),
   };
 }
 
@@ -226,7 +257,7 @@ function counted(
       return {
         device: instance.device,
         lost: instance.lost,
-        execute: (requests) => instance.execute(requests),
+        execute: (requests, context) => instance.execute(requests, context),
         dispose: async () => {
           await instance.dispose();
           live.delete(instance);

@@ -15,7 +15,7 @@ function digest(): string {
 
 describe("fixtureModels", () => {
   it("have the same bytes every time and everywhere", () => {
-    expect(digest()).toBe("ca31fbc3a7d23f2545b33a8a3486ffb22b90842d8676106cf958625acea3f2eb");
+    expect(digest()).toBe("be07d022489564fcaeb6f229afdc6cc47dea6598a94578bc794dfc081d2e4755");
   });
 
   it("have names of their own and a model in their first version", () => {

@@ -14,11 +14,14 @@ import {
   textAddSubModel,
 } from "./models.ts";
 import { ElementType } from "./onnx-graph.ts";
+import { sequenceModels } from "./sequence-models.ts";
 
 export interface FixtureModel {
   readonly name: string;
   /** Content by path inside the model's directory. */
   readonly files: Readonly<Record<string, Uint8Array | string>>;
+  /** Directories that may be without files. */
+  readonly directories?: readonly string[];
 }
 
 /** One CPU instance: small fixtures should not cost two workers each. */
@@ -51,6 +54,7 @@ export function fixtureModels(): FixtureModel[] {
     raggedSum(),
     convolution(128),
     convolution(129),
+    ...sequenceModels(),
   ];
 }
 

@@ -1,14 +1,16 @@
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
   AttributeProtoSchema,
-  GraphProtoSchema,
+  GraphProto,
+  ModelProto,
   NodeProtoSchema,
   TensorProtoSchema,
   ValueInfoProtoSchema,
 } from "onnx-buf";
 import {
   AttributeProto_AttributeType as AttributeType,
+  GraphProtoSchema,
   ModelProtoSchema,
   TensorProto_DataLocation as DataLocation,
   TensorProto_DataType as ElementType,
@@ -17,6 +19,7 @@ import {
 /** A small vocabulary for writing ONNX graphs by hand. Equal calls give equal bytes. */
 
 export { ElementType };
+export type { GraphProto, ModelProto };
 
 export type Value = MessageInitShape<typeof ValueInfoProtoSchema>;
 export type Node = MessageInitShape<typeof NodeProtoSchema>;
@@ -122,5 +125,16 @@ export function onnxModel(graph: Graph): Uint8Array {
     opsetImport: [{ domain: "", version: 17n }],
     graph,
   });
+  return toBinary(ModelProtoSchema, model);
+}
+
+/** A model file of somebody else, to be changed. */
+export function readModel(bytes: Uint8Array): ModelProto {
+  return fromBinary(ModelProtoSchema, bytes);
+}
+
+/** The file of a model that has another graph from now on. */
+export function withGraph(model: ModelProto, graph: Graph): Uint8Array {
+  model.graph = create(GraphProtoSchema, graph);
   return toBinary(ModelProtoSchema, model);
 }

@@ -1,13 +1,15 @@
-import { decodeBytesElements, elementCount, fp16ToFloat32, typedElements } from "@naiad/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { InferInput } from "./infer-values.ts";
-import { tensorOf } from "./infer-values.ts";
+import { decodeBytesElements, typedElements } from "./elements.ts";
+import { fp16ToFloat32 } from "./half-float.ts";
+import type { TensorContent } from "./tensor-values.ts";
+import { tensorOf } from "./tensor-values.ts";
+import { elementCount } from "./tensor.ts";
 
 const text = (tensor: { readonly bytes: Uint8Array }) =>
   decodeBytesElements(tensor.bytes, "X").map((element) => new TextDecoder().decode(element));
 
-describe("an input's tensor", () => {
+describe("a tensor made of values", () => {
   it.each([
     [new Float64Array(2), "FP64"],
     [new Float32Array(2), "FP32"],
@@ -135,7 +137,7 @@ describe("an input's tensor", () => {
     );
   });
 
-  it.each<[string, InferInput]>([
+  it.each<[string, TensorContent]>([
     [
       "got 3 elements for input 'X', expected 4 for shape [2,2]",
       { data: new Float32Array(3), shape: [2, 2] },

@@ -1,13 +1,17 @@
-import type { BytesTensor, Datatype } from "@naiad/protocol";
-import { InferenceError, bytesOf, elementCount, float32ToBf16, float32ToFp16 } from "@naiad/protocol";
+import type { Datatype } from "./datatype.ts";
+import { bytesOf } from "./elements.ts";
+import { float32ToBf16, float32ToFp16 } from "./half-float.ts";
 import type { NestedValues } from "./nested-values.ts";
 import { encodeValues, flattenValues } from "./nested-values.ts";
+import { InferenceError } from "./status.ts";
+import type { BytesTensor } from "./tensor.ts";
+import { elementCount } from "./tensor.ts";
 
 /**
- * One input of an inference. Data in row-major order: a typed array, or numbers, bigints, booleans, strings or
+ * Content of a tensor as people write it: data in row-major order: a typed array, or numbers, bigints, booleans, strings or
  * `Uint8Array`s (one BYTES element each) in an array, flat or nested.
  */
-export interface InferInput {
+export interface TensorContent {
   readonly data: ArrayBufferView | NestedValues;
   /** Absent: the nesting of `data`, or one dimension. */
   readonly shape?: readonly number[];
@@ -35,31 +39,35 @@ const VIEW_DATATYPES: ReadonlyMap<string, readonly [Datatype, ...Datatype[]]> = 
   ["Uint8ClampedArray", ["UINT8", "BOOL"]],
 ]);
 
+/** What the tensor is to whoever reads an error about it. */
+export type TensorNoun = "input" | "output" | "tensor";
+
 /**
- * The input as a tensor. A typed array's own bytes are the tensor's, not copied, unless they must be converted. Throws
+ * The tensor of that content. A typed array's own bytes are the tensor's, not copied, unless they must be converted. Throws
  * INVALID_ARG where datatype, shape and data do not fit together.
  */
-export function tensorOf(name: string, input: InferInput): BytesTensor {
-  const { data } = input;
-  return ArrayBuffer.isView(data) ? fromView(name, data, input) : fromValues(name, data, input);
+export function tensorOf(name: string, content: TensorContent, noun: TensorNoun = "input"): BytesTensor {
+  const { data } = content;
+  const label = `${noun} '${name}'`;
+  return ArrayBuffer.isView(data)
+    ? { kind: "bytes", name, ...fromView(label, data, content) }
+    : { kind: "bytes", name, ...fromValues(label, data, content) };
 }
 
-function fromView(name: string, view: ArrayBufferView, { shape, datatype }: InferInput): BytesTensor {
+type Content = Pick<BytesTensor, "datatype" | "shape" | "bytes">;
+
+function fromView(label: string, view: ArrayBufferView, { shape, datatype }: TensorContent): Content {
   const kind = viewKind(view);
   const possible = VIEW_DATATYPES.get(kind);
-  if (possible === undefined) throw invalid(`input '${name}' cannot be made of a ${kind}`);
+  if (possible === undefined) throw invalid(`${label} cannot be made of a ${kind}`);
   const [natural] = possible;
   if (datatype !== undefined && !possible.includes(datatype)) {
-    throw invalid(
-      `got unexpected datatype ${natural} from ${kind}, expected ${datatype} for input '${name}'`,
-    );
+    throw invalid(`got unexpected datatype ${natural} from ${kind}, expected ${datatype} for ${label}`);
   }
   const elements = view as ArrayBufferView & { readonly length: number };
   return {
-    kind: "bytes",
-    name,
     datatype: datatype ?? natural,
-    shape: checkedShape(name, shape ?? [elements.length], elements.length),
+    shape: checkedShape(label, shape ?? [elements.length], elements.length),
     bytes: bytesOf(converted(view, datatype)),
   };
 }
@@ -75,36 +83,33 @@ function viewKind(view: ArrayBufferView): string {
   return Object.prototype.toString.call(view).slice("[object ".length, -1);
 }
 
-function fromValues(name: string, data: NestedValues, { shape, datatype }: InferInput): BytesTensor {
+function fromValues(label: string, data: NestedValues, { shape, datatype }: TensorContent): Content {
   const { flat, nesting } = flattenValues(data);
   const wanted = shape ?? nesting;
-  if (wanted === undefined)
-    throw invalid(`the data of input '${name}' is nested unevenly, so it needs a shape`);
-  const known = datatype ?? datatypeOf(name, flat[0]);
+  if (wanted === undefined) throw invalid(`the data of ${label} is nested unevenly, so it needs a shape`);
+  const known = datatype ?? datatypeOf(label, flat[0]);
   return {
-    kind: "bytes",
-    name,
     datatype: known,
-    shape: checkedShape(name, wanted, flat.length),
-    bytes: encodeValues(name, known, flat),
+    shape: checkedShape(label, wanted, flat.length),
+    bytes: encodeValues(label, known, flat),
   };
 }
 
-function datatypeOf(name: string, value: unknown): Datatype {
+function datatypeOf(label: string, value: unknown): Datatype {
   if (typeof value === "string" || value instanceof Uint8Array) return "BYTES";
   if (typeof value === "boolean") return "BOOL";
   if (typeof value === "bigint") return "INT64";
-  throw invalid(`input '${name}' needs a datatype: plain numbers and empty arrays do not tell theirs`);
+  throw invalid(`${label} needs a datatype: plain numbers and empty arrays do not tell theirs`);
 }
 
-function checkedShape(name: string, shape: readonly number[], count: number): readonly number[] {
+function checkedShape(label: string, shape: readonly number[], count: number): readonly number[] {
   const text = `[${shape.join(",")}]`;
   if (!shape.every((dim) => Number.isSafeInteger(dim) && dim >= 0)) {
-    throw invalid(`shape ${text} of input '${name}' must consist of non-negative integers`);
+    throw invalid(`shape ${text} of ${label} must consist of non-negative integers`);
   }
   if (elementCount(shape) !== count) {
     throw invalid(
-      `got ${String(count)} elements for input '${name}', expected ${String(elementCount(shape))} for shape ${text}`,
+      `got ${String(count)} elements for ${label}, expected ${String(elementCount(shape))} for shape ${text}`,
     );
   }
   return [...shape];

@@ -1,5 +1,8 @@
-import type { Datatype, FixedDatatype } from "@naiad/protocol";
-import { InferenceError, bytesOf, encodeBytesElements, float32ToBf16, float32ToFp16 } from "@naiad/protocol";
+import type { Datatype } from "./datatype.ts";
+import type { FixedDatatype } from "./elements.ts";
+import { bytesOf, encodeBytesElements } from "./elements.ts";
+import { float32ToBf16, float32ToFp16 } from "./half-float.ts";
+import { InferenceError } from "./status.ts";
 
 export type TensorValue = number | bigint | boolean | string | Uint8Array;
 export type NestedValues = readonly (TensorValue | NestedValues)[];
@@ -32,42 +35,46 @@ function sameShape(a: readonly number[] | undefined, b: readonly number[] | unde
   return a !== undefined && a.length === b?.length && a.every((dim, index) => dim === b[index]);
 }
 
-/** Content of a tensor of `datatype`. Throws INVALID_ARG for a value that the datatype cannot hold. */
-export function encodeValues(name: string, datatype: Datatype, values: readonly TensorValue[]): Uint8Array {
+/** Content of a tensor of `datatype`, which errors call `label`. Throws INVALID_ARG for a value that the datatype cannot hold. */
+export function encodeValues(label: string, datatype: Datatype, values: readonly TensorValue[]): Uint8Array {
   if (datatype === "BYTES") {
     return encodeBytesElements(
       values.map((value) => {
         if (typeof value === "string" || value instanceof Uint8Array) return value;
-        throw misfit(name, datatype, value);
+        throw misfit(label, datatype, value);
       }),
     );
   }
-  return bytesOf(encodeFixed(name, datatype, values));
+  return bytesOf(encodeFixed(label, datatype, values));
 }
 
-function encodeFixed(name: string, datatype: FixedDatatype, values: readonly TensorValue[]): ArrayBufferView {
+function encodeFixed(
+  label: string,
+  datatype: FixedDatatype,
+  values: readonly TensorValue[],
+): ArrayBufferView {
   const integers = (min: number, max: number): number[] =>
     values.map((value) => {
       const number = typeof value === "bigint" ? Number(value) : value;
       if (typeof number === "number" && Number.isInteger(number) && number >= min && number <= max)
         return number;
-      throw misfit(name, datatype, value);
+      throw misfit(label, datatype, value);
     });
   const longs = (fits: (value: bigint) => boolean): bigint[] =>
     values.map((value) => {
       const long = typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : value;
       if (typeof long === "bigint" && fits(long)) return long;
-      throw misfit(name, datatype, value);
+      throw misfit(label, datatype, value);
     });
   const floats = (): number[] =>
     values.map((value) => {
       if (typeof value === "number") return value;
-      throw misfit(name, datatype, value);
+      throw misfit(label, datatype, value);
     });
   const booleans = (): number[] =>
     values.map((value) => {
       if (typeof value === "boolean") return Number(value);
-      throw misfit(name, datatype, value);
+      throw misfit(label, datatype, value);
     });
   switch (datatype) {
     case "BOOL":
@@ -99,8 +106,8 @@ function encodeFixed(name: string, datatype: FixedDatatype, values: readonly Ten
   }
 }
 
-function misfit(name: string, datatype: Datatype, value: TensorValue): InferenceError {
+function misfit(label: string, datatype: Datatype, value: TensorValue): InferenceError {
   const text =
     typeof value === "object" ? "bytes" : typeof value === "string" ? JSON.stringify(value) : String(value);
-  return new InferenceError("INVALID_ARG", `input '${name}' of datatype ${datatype} cannot hold ${text}`);
+  return new InferenceError("INVALID_ARG", `${label} of datatype ${datatype} cannot hold ${text}`);
 }
