@@ -8,6 +8,15 @@ export type {
   ModelStatisticsRecorder,
 } from "./statistics/model-statistics.ts";
 export { createModelStatistics } from "./statistics/model-statistics.ts";
+export type { GpuMetrics, MachineMetrics } from "./metrics/metric-sources.ts";
+export type {
+  CustomMetric,
+  CustomMetricFamily,
+  CustomMetrics,
+  CustomMetricUpdate,
+} from "./metrics/custom-metrics.ts";
+export { createCustomMetrics } from "./metrics/custom-metrics.ts";
+export { createModelLatencies } from "./metrics/model-latencies.ts";
 export type { DownloadLock, FetchModelFiles, FileProgress } from "./repository/fetch-files.ts";
 export { fetchModelFiles } from "./repository/fetch-files.ts";
 export { createMemoryFileStore } from "./repository/memory-file-store.ts";
@@ -15,6 +24,7 @@ export { storedModelFiles } from "./repository/stored-files.ts";
 export { parseManifest, parseModelFile, printManifest } from "./repository/manifest.ts";
 export type { SchedulerOptions } from "./scheduling/scheduler-options.ts";
 export { createScheduler } from "./scheduling/create-scheduler.ts";
+export { readInitialStates } from "./scheduling/sequence/read-initial-states.ts";
 export type { InstanceGroup, InstanceGroupOptions } from "./scheduling/instance-group.ts";
 export { startInstanceGroup } from "./scheduling/instance-group.ts";
 export type { LoadOrigin, LoadPlan, PolledModel, ServingVersion } from "./lifecycle/serving-version.ts";
@@ -22,5 +32,9 @@ export type { InferenceServer, InferenceServerOptions } from "./inference-server
 export { createInferenceServer } from "./inference-server.ts";
 export type { LogControl } from "./server/log-settings.ts";
 export { createLogControl } from "./server/log-settings.ts";
+export type { TraceControl, TraceOverride } from "./server/trace-settings.ts";
+export { createTraceControl } from "./server/trace-settings.ts";
 export type { VerificationOptions } from "./verification/verified-backend.ts";
 export { createVerifiedBackend } from "./verification/verified-backend.ts";
+export type { ResponseStream } from "./server/response-stream.ts";
+export { createResponseStream } from "./server/response-stream.ts";

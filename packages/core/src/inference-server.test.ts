@@ -50,6 +50,8 @@ describe("health", () => {
     expect(await bench.server.serverReady({}, context)).toEqual({ ready });
     await bench.unload("m");
     expect(await bench.server.serverReady({}, context)).toEqual({ ready });
+    // As in Triton: there is nothing to unload, so nothing changes.
+    expect(await bench.index()).toEqual(["m:1 UNAVAILABLE Internal: no"]);
   });
 
   it("is ready again after a model was unloaded on purpose", async () => {
@@ -99,7 +101,9 @@ describe("metadata", () => {
       version: "0.0.0-test",
       extensions: [
         "classification",
+        "sequence",
         "model_repository",
+        "model_repository(unload_dependents)",
         "schedule_policy",
         "model_configuration",
         "binary_tensor_data",
@@ -108,6 +112,7 @@ describe("metadata", () => {
         "trace",
         "logging",
       ],
+      parameters: { clock_resolution_ns: 1 },
     });
   });
 
@@ -195,6 +200,20 @@ describe("lookup", () => {
         `failed to get model version from specified version string '${version}' (details: stol), version should be an integral value > 0`,
       ),
     );
+  });
+
+  it.each(["9007199254740993", "9223372036854775807"])("names version %s exactly", async (modelVersion) => {
+    const bench = createServerBench({ models: { m: echoModel() } });
+    await bench.start();
+    await bench.load("m");
+    const reference = { modelName: "m", modelVersion };
+    const unknown = error("NOT_FOUND", `Request for unknown model: 'm' version ${modelVersion} is not found`);
+    await expect(bench.server.modelReady(reference, context)).rejects.toMatchObject(unknown);
+    await expect(bench.server.modelMetadata(reference, context)).rejects.toMatchObject(unknown);
+    await expect(bench.server.modelConfig(reference, context)).rejects.toMatchObject(unknown);
+    await expect(
+      bench.server.modelInfer({ ...echoRequest("m", 1), modelVersion }, context),
+    ).rejects.toMatchObject(unknown);
   });
 
   it("says of known models whether they are ready, and of unknown ones that they are not found", async () => {
@@ -315,7 +334,7 @@ describe("inference", () => {
     const bench = createServerBench({ models: { m: { "config.pbtxt": config, "1/m": "" } } });
     await bench.start();
     await expect(bench.load("m")).rejects.toThrow(
-      "label file 'labels.txt' for output 'y' in model 'm' does not exist",
+      "Internal: failed to open text file for read m/labels.txt: No such file or directory",
     );
     expect(bench.backend.creationCount).toBe(0);
   });

@@ -8,12 +8,31 @@ import type {
   ServerOptions,
 } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
+import { createAdmission } from "./admission/admission.ts";
+import { createByteBudget, defaultMaxInflightBytes } from "./admission/byte-budget.ts";
 import type { ModelLifecycle } from "./lifecycle/model-lifecycle.ts";
 import { createModelLifecycle } from "./lifecycle/model-lifecycle.ts";
 import { createModelLoader } from "./lifecycle/model-loader.ts";
 import type { LoadOrigin, ServingVersion } from "./lifecycle/serving-version.ts";
-import type { Backend, Clock, Digest, FileStore, Logger, RepositorySource } from "./ports.ts";
+import type {
+  Backend,
+  Clock,
+  Digest,
+  FileStore,
+  Logger,
+  ModelFile,
+  RepositorySource,
+  StoreLocks,
+} from "./ports.ts";
+import { collectMetrics } from "./metrics/collect-metrics.ts";
+import type { CustomMetrics } from "./metrics/custom-metrics.ts";
+import type { MachineMetrics, MetricSources } from "./metrics/metric-sources.ts";
+import { writeMetrics } from "./metrics/write-metrics.ts";
 import type { DownloadLock } from "./repository/fetch-files.ts";
+import { createRateLimiter } from "./scheduling/rate-limiter.ts";
+import { createResponseCache } from "./scheduling/response-cache/create-response-cache.ts";
+import { createGarbageCollector } from "./repository/garbage-collector.ts";
+import { createStoreUse } from "./repository/store-use.ts";
 import { answerStatistics } from "./server/answer-statistics.ts";
 import { createEventHub } from "./server/event-hub.ts";
 import type { LogControl } from "./server/log-settings.ts";
@@ -24,6 +43,8 @@ import { parseModelVersion, unknownVersion } from "./server/model-version-text.t
 import { repositoryIndex } from "./server/repository-index.ts";
 import { runInference } from "./server/run-inference.ts";
 import { SHARED_MEMORY } from "./server/shared-memory.ts";
+import { streamInference } from "./server/stream-inference.ts";
+import type { TraceControl } from "./server/trace-settings.ts";
 import { createTraceControl } from "./server/trace-settings.ts";
 
 /** The server without a way to reach it: one method per operation, and nothing else is called from above. */
@@ -57,7 +78,17 @@ export interface InferenceServerOptions {
   readonly logger: Logger;
   /** Where others than this server follow the log settings too. Default: one of its own, as the options say. */
   readonly logControl?: LogControl;
+  /** Where others than this server change or read the trace settings too. Default: one of its own. */
+  readonly traceControl?: TraceControl;
   readonly downloadLock?: DownloadLock;
+  /** Asked for each time that metrics are told. Absent where the platform tells nothing, as in a browser. */
+  readonly machineMetrics?: () => MachineMetrics;
+  /** What models keep themselves; told with the server's own. */
+  readonly customMetrics?: CustomMetrics;
+  /** By which the servers over one store know what others use of it. Absent: nothing is ever removed from the store. */
+  readonly storeLocks?: StoreLocks;
+  /** Files that must stay in the store although neither a repository nor a served model names them. */
+  readonly keptFiles?: () => Promise<readonly ModelFile[]>;
   /**
    * What a server over the same store served before this one, which loads it at start instead of `loadModels`: only in
    * mode explicit.
@@ -70,7 +101,9 @@ export interface InferenceServerOptions {
 /** Only what really works here. */
 const EXTENSIONS: readonly string[] = [
   "classification",
+  "sequence",
   "model_repository",
+  "model_repository(unload_dependents)",
   "schedule_policy",
   "model_configuration",
   "binary_tensor_data",
@@ -83,10 +116,10 @@ const EXTENSIONS: readonly string[] = [
 type ServerState = "initializing" | "ready" | "exiting";
 
 export function createInferenceServer(dependencies: InferenceServerOptions): InferenceServer {
-  const { options, clock, version } = dependencies;
+  const { options, clock, storeLocks, version } = dependencies;
   const hub = createEventHub();
   const logControl = dependencies.logControl ?? createLogControl(options);
-  const traceControl = createTraceControl();
+  const traceControl = dependencies.traceControl ?? createTraceControl();
   const logger: Logger = {
     log: (level, message) => {
       if (!logControl.accepts(level)) return;
@@ -96,15 +129,26 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
   };
   const lifecycle = createModelLifecycle({
     logger,
+    loadThreadCount: options.modelLoadThreadCount,
     onChange: (modelName, state) => {
       hub.emit({ kind: "model", modelName, ...state, version: String(state.version) });
     },
   });
+  const responseCache = createResponseCache(options.cacheConfig, { clock, logger });
+  const budget = createByteBudget(
+    options.maxInflightBytes || defaultMaxInflightBytes(dependencies.capabilities),
+  );
+  const admission = createAdmission({ budget, requestRateLimit: options.requestRateLimit, clock });
+  const inference = { find, clock, admission };
   let loads = 0;
   const loader = createModelLoader({
     ...dependencies,
     logger,
+    responseCache,
+    storeUse: createStoreUse(storeLocks),
+    rateLimiter: options.rateLimit === "off" ? undefined : createRateLimiter(options.rateLimitResources),
     busyThreads: () => busyThreads(lifecycle),
+    findServing: (modelName, modelVersion) => lifecycle.find(modelName, modelVersion),
     nextOwner: (modelName, modelVersion) => `${modelName}:${String(modelVersion)}:${String((loads += 1))}`,
     onDownload: (modelName, progress) => {
       hub.emit({ kind: "progress", modelName, ...progress });
@@ -114,10 +158,24 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
     },
   });
   const control = createModelControl({ ...dependencies, lifecycle, loader, logger });
+  const garbage =
+    storeLocks === undefined
+      ? undefined
+      : createGarbageCollector({ ...dependencies, locks: storeLocks, logger, wanted: wantedFiles });
+  hub.subscribe(({ kind }) => {
+    if (kind === "model") garbage?.request();
+  });
   const stopping = new AbortController();
   let state: ServerState = "initializing";
   let watching: Promise<void> = Promise.resolve();
   let stopped: Promise<void> | undefined;
+
+  async function wantedFiles(): Promise<readonly ModelFile[] | undefined> {
+    const known = control.knownFiles();
+    if (known === undefined || state !== "ready") return undefined;
+    const served = lifecycle.origins().flatMap(({ files = [] }) => files);
+    return [...known, ...served, ...((await dependencies.keptFiles?.()) ?? [])];
+  }
 
   async function start(signal: AbortSignal): Promise<void> {
     const onAbort = (): void => {
@@ -138,6 +196,7 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
     }
     requireNotExiting();
     state = "ready";
+    garbage?.request();
     watching = control.watch(stopping.signal);
   }
 
@@ -157,7 +216,7 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
       });
     });
     try {
-      await Promise.race([Promise.all([lifecycle.stop(), watching]), timeout]);
+      await Promise.race([Promise.all([lifecycle.stop(), watching, garbage?.stop()]), timeout]);
     } finally {
       cancelTimer();
     }
@@ -171,18 +230,35 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
     if (state !== "ready") throw new InferenceError("UNAVAILABLE", "Server not ready");
   }
 
-  function find({ modelName, modelVersion }: ModelReference): ServingVersion {
+  /** What a request means. Throws for versions that no model can have. */
+  function wantedVersion({ modelName, modelVersion }: ModelReference): number | undefined {
     const wanted = parseModelVersion(modelVersion);
     requireReady();
     const isPossible = wanted === undefined || Number.isSafeInteger(wanted);
     if (!isPossible && lifecycle.states(modelName).length > 0) throw unknownVersion(modelName, modelVersion);
-    return lifecycle.find(modelName, wanted);
+    return wanted;
+  }
+
+  function find(reference: ModelReference): ServingVersion {
+    return lifecycle.find(reference.modelName, wantedVersion(reference));
   }
 
   function requireReadyModel(modelName: string): void {
     requireReady();
     if (lifecycle.isReady(modelName, undefined)) return;
     throw new InferenceError("INVALID_ARG", `Request for unknown model : ${modelName}`);
+  }
+
+  function metricSources(): MetricSources {
+    const machine = dependencies.machineMetrics?.();
+    return {
+      versions: lifecycle.ready(),
+      latencyCounters: options.metricsConfig.counterLatencies ? "told" : "left out",
+      ...(responseCache !== undefined && { responseCache: responseCache.counters() }),
+      requestBytes: budget,
+      ...(machine !== undefined && { machine }),
+      ...(dependencies.customMetrics !== undefined && { custom: dependencies.customMetrics }),
+    };
   }
 
   function instances(): readonly InstanceReport[] {
@@ -205,11 +281,16 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
       requireNotExiting();
       return { ready: state === "ready" && (!options.strictReadiness || lifecycle.isHealthy) };
     },
-    serverMetadata: async () => ({ name: options.id, version, extensions: EXTENSIONS }),
-    modelReady: async ({ modelName, modelVersion }) => {
-      const wanted = parseModelVersion(modelVersion);
-      requireReady();
-      return { ready: lifecycle.isReady(modelName, wanted) };
+    serverMetadata: async () => ({
+      name: options.id,
+      version,
+      extensions: EXTENSIONS,
+      parameters: { clock_resolution_ns: clock.resolutionNs },
+    }),
+    modelReady: async (reference) => {
+      const ready = lifecycle.isReady(reference.modelName, wantedVersion(reference));
+      if (ready) await find(reference).checkReady?.();
+      return { ready };
     },
     modelMetadata: async (reference) => {
       const serving = find(reference);
@@ -221,7 +302,12 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
       requireReady();
       return answerStatistics(lifecycle, reference);
     },
-    modelInfer: async (request, context) => runInference(find(request), request, context, clock),
+    serverMetrics: async () => {
+      if (!options.allowMetrics) throw new InferenceError("UNSUPPORTED", "metrics not supported");
+      return { text: writeMetrics(collectMetrics(metricSources())) };
+    },
+    modelInfer: (request, context) => runInference(request, context, inference),
+    modelStreamInfer: (request, context) => streamInference(request, context, inference),
     repositoryIndex: async (input, { signal }) => {
       requireReady();
       const snapshot = await control.readRepositories(signal);
@@ -232,9 +318,9 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
       await control.load(request);
       return {};
     },
-    repositoryModelUnload: async ({ modelName }) => {
+    repositoryModelUnload: async (request) => {
       requireReady();
-      await control.unload(modelName);
+      await control.unload(request);
       return {};
     },
 

@@ -1,5 +1,5 @@
 import type { ModelConfig } from "@naiad/model-config";
-import type { DeviceReport, LogLevel, Parameters, Tensor, WireError } from "@naiad/protocol";
+import type { DeviceReport, LogLevel, Parameters, SequenceFlags, Tensor, WireError } from "@naiad/protocol";
 
 /**
  * The holes in the walls of this package: everything the server needs from the place it runs in.
@@ -12,6 +12,8 @@ export interface Clock {
   nowNs(): number;
   /** Milliseconds since the Unix epoch. */
   epochMs(): number;
+  /** The smallest step that `nowNs` was seen to make: no duration is more exact than that. */
+  readonly resolutionNs: number;
   /** Calls `wake` once, not before `delayNs` from now and as soon after it as the platform allows. Returns a cancel. */
   after(delayNs: number, wake: () => void): CancelTimer;
 }
@@ -98,8 +100,10 @@ export interface FileStore {
   getFile(sha256: string): Promise<StoredFile | undefined>;
   putFile(file: StoredFile): Promise<void>;
   files(): Promise<readonly StoredFile[]>;
-  /** Removes the record, then every chunk that no remaining record names and no caller has put since. */
+  /** Removes the record, then its chunks that no remaining record names and no caller has put since. */
   deleteFile(sha256: string): Promise<void>;
+  /** Removes every chunk that neither a record nor `kept` names and no caller has put since. */
+  sweepChunks(kept: ReadonlySet<string>): Promise<void>;
   /** Small texts kept beside the files, such as the last manifest of a repository. */
   getDocument(key: string): Promise<string | undefined>;
   putDocument(key: string, text: string): Promise<void>;
@@ -109,6 +113,17 @@ export interface StoredFile {
   readonly sha256: string;
   readonly size: number;
   readonly chunks: readonly string[];
+}
+
+/**
+ * Locks by which the servers over one store, those of other tabs included, keep each other from removing what they use.
+ * They end with the server that holds them.
+ */
+export interface StoreLocks {
+  /** Until the result is called the lock is held, with others that hold it like this. Rejects with the signal's reason. */
+  hold(name: string, signal: AbortSignal): Promise<() => void>;
+  /** Runs `task` where nobody holds the lock, and nobody can meanwhile; says whether it ran. */
+  whileFree(name: string, task: () => Promise<void>): Promise<boolean>;
 }
 
 /** The files of one model, all verified and readable without the network. */
@@ -143,6 +158,15 @@ export interface InstancePlacement {
   readonly note?: string;
   /** Its results are to be compared with those of the CPU before it serves. */
   readonly verify?: true;
+  /** What its group says in `rate_limiter`. */
+  readonly rateLimit?: InstanceRateLimit;
+}
+
+export interface InstanceRateLimit {
+  /** An instance of priority 2 has half the turns of one of priority 1. 0 counts as 1. */
+  readonly priority: number;
+  /** Units that it holds while it executes. `global`: of one pool for all devices. */
+  readonly resources: readonly { readonly name: string; readonly global: boolean; readonly count: number }[];
 }
 
 export type InstanceDevice =
@@ -158,6 +182,12 @@ export interface Backend {
   readonly name: string;
   /** Where a model goes that does not say; `gpu` where there is one, if absent. */
   readonly preferredDevice?: InstanceDevice["kind"];
+  /**
+   * Its instances remember something of the requests of a sequence, so that a lost instance ends its sequences. Of others
+   * a lost execution is simply repeated; what these were executing when they were lost may have done more than answer, and is
+   * not.
+   */
+  readonly keepsState?: true;
   /**
    * Holds the configuration against the model's files and, where `autoComplete` says so, completes it. Resolves with the
    * configuration to use (not yet normalised again); rejects with Triton's texts.
@@ -178,17 +208,50 @@ export interface PrepareOptions {
 /** One request of a batch, already valid for the model. Tensors keep their batch dimension. */
 export interface InstanceRequest {
   readonly id: string;
+  /** Also the control and state tensors of a sequence batcher. */
   readonly inputs: readonly Tensor[];
-  /** Names of the outputs wanted, never empty. */
+  /** Names of the outputs wanted; empty for a row that only fills a place in the batch. */
   readonly outputs: readonly string[];
   /** Rows along the batch dimension; 0 for a model without one. */
   readonly batchSize: number;
   readonly parameters: Parameters;
+  /** Microseconds that the client gives it; 0 or absent: any time. */
+  readonly timeoutUs?: number;
+  /** The sequence that it is a step of. */
+  readonly sequence?: SequenceFlags;
 }
 
-export type InstanceOutcome =
+export type InstanceResponse =
   | { readonly kind: "response"; readonly outputs: readonly Tensor[]; readonly parameters: Parameters }
   | { readonly kind: "error"; readonly error: WireError };
+
+export type InstanceOutcome =
+  | InstanceResponse
+  /** Not done yet: the request is to be executed again (iterative sequences). `outputs` are its states so far. */
+  | { readonly kind: "reschedule"; readonly outputs: readonly Tensor[] }
+  /** All its responses go through the listener, also after the execution until `end`. */
+  | { readonly kind: "decoupled" };
+
+/** What an execution has besides its requests. */
+export interface ExecuteContext {
+  readonly responses: ResponseListener;
+  /** One per request: fires when nobody waits for it any more. A decoupled one is to be ended soon after that. */
+  readonly signals: readonly AbortSignal[];
+}
+
+/**
+ * Hears the responses of decoupled requests, during the execution and after it. `index` is that of the request. Whatever
+ * comes for a request that has ended, that is executed again or whose instance was lost goes nowhere.
+ */
+export interface ResponseListener {
+  /**
+   * Takes the buffers over. Resolves, and never rejects, when there is room for another response: a model that waits for
+   * it keeps pace with its reader. `final`: this is the end as well.
+   */
+  response(index: number, response: InstanceResponse, flags?: { readonly final?: true }): Promise<void>;
+  /** No more responses come. `error`: the model failed, and that is what the request ends with. */
+  end(index: number, error?: WireError): void;
+}
 
 /** Durations of one execution, taken where they happen; each request of a batch is charged all of them. */
 export interface ExecutionTimes {
@@ -219,17 +282,21 @@ export interface LossResult {
 }
 
 /**
- * A loaded model that runs one batch at a time. After a loss it is useless: the owner creates another.
+ * A loaded model that runs one batch at a time: it is free for the next when the execution has resolved, although
+ * decoupled requests may still be open then. After a loss it is useless: the owner creates another, and what was open is
+ * lost.
  */
 export interface ModelInstance {
   readonly device: DeviceReport;
   /**
    * Takes over the inputs' buffers only as far as it is their sole owner; the caller keeps what it needs for a retry.
-   * Always resolves, also when the worker dies under it.
+   * Always resolves, also when the worker dies under it. Without a context no decoupled request can be answered.
    */
-  execute(requests: readonly InstanceRequest[]): Promise<ExecutionResult>;
+  execute(requests: readonly InstanceRequest[], context?: ExecuteContext): Promise<ExecutionResult>;
+  /** The model's own word on whether it is ready: rejects with the reason why not. Absent where being there is enough. */
+  checkReady?(): Promise<void>;
   /** Resolves with the reason if the instance is lost; stays pending for ever after a normal dispose. */
   readonly lost: Promise<string>;
-  /** Waits for a running execution, then frees everything. Idempotent. */
+  /** Waits for a running execution, then frees everything; not called while decoupled requests are open. Idempotent. */
   dispose(): Promise<void>;
 }

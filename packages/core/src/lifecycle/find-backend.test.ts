@@ -1,5 +1,5 @@
 import { completeBackend, parseConfigText } from "@naiad/model-config";
-import { createFakeBackend, createFakeClock } from "@naiad/testing";
+import { createFakeBackend, createFakeClock, createServerBench } from "@naiad/testing";
 import { describe, expect, it } from "vitest";
 import { findBackend } from "./find-backend.ts";
 
@@ -30,7 +30,7 @@ describe("findBackend", () => {
     ['backend: "torch_aoti"', "torch_aoti", "export the model with torch.onnx.export"],
     ['backend: "openvino"', "openvino", "use the ONNX model that it was converted from"],
     ['backend: "dali"', "dali", "do the preprocessing in the page or in an ONNX model"],
-    ['backend: "python"', "python", "move the computation into an ONNX model"],
+    ['backend: "python"', "python", "write the model in JavaScript (model.js)"],
     ['backend: "vllm"', "vllm", "needs a native GPU runtime"],
     ['backend: "tensorrtllm"', "tensorrtllm", "cannot run in a browser"],
     ['backend: "fil"', "fil", "convert the trees to ONNX"],
@@ -54,5 +54,31 @@ describe("findBackend", () => {
     ["1/model.graphdef", "tensorflow"],
   ])("knows what %s is although there is no configuration", (file, backend) => {
     expect(() => find("", [file])).toThrow(`for backend '${backend}'`);
+  });
+});
+
+describe("a configuration that leaves its backend open", () => {
+  it.each([
+    [
+      'default_model_filename: "net.onnx"',
+      "unexpected platform type '' for m (default_model_filename 'net.onnx' does not tell the backend, as 'model.onnx' does; " +
+        'add backend: "onnxruntime" for an ONNX model)',
+    ],
+    [
+      'platform: "onnx"',
+      "unexpected platform type 'onnx' for m (no backend has the platform 'onnx'; an ONNX model has " +
+        'backend: "onnxruntime")',
+    ],
+    [
+      'backend: "tensorflow"',
+      "unexpected 'platform' and 'backend' pair, got:, tensorflow (TensorFlow models cannot run in a browser as they are; " +
+        "convert the model to ONNX with tf2onnx)",
+    ],
+  ])("fails with Triton's text and what to do: %s", async (config, text) => {
+    const bench = createServerBench({ models: { m: { "config.pbtxt": config, "1/net.onnx": "" } } });
+    await bench.start();
+    await expect(bench.load("m")).rejects.toThrow(
+      `failed to load 'm', failed to poll from model repository: ${text}`,
+    );
   });
 });

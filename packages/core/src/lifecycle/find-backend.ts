@@ -2,6 +2,8 @@ import type { ModelConfig } from "@naiad/model-config";
 import { InferenceError } from "@naiad/protocol";
 import type { Backend } from "../ports.ts";
 
+const ONNX_BACKEND = 'backend: "onnxruntime"';
+
 /** What to do instead, for backends of Triton that run native code. */
 const ADVICE: ReadonlyMap<string, string> = new Map([
   [
@@ -25,7 +27,7 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
   ["torch_aoti", "AOTInductor needs PyTorch, which no browser has; export the model with torch.onnx.export"],
   [
     "python",
-    "Python models are not served yet; move the computation into an ONNX model or into the page that asks",
+    "Python models are not served yet; write the model in JavaScript (model.js), with the same interface",
   ],
   [
     "fil",
@@ -36,15 +38,19 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
   ["vllm", "vLLM needs a native GPU runtime and cannot run in a browser"],
 ]);
 
+/**
+ * What to do where a configuration leaves open which backend it wants, or names a backend of several platforms without one;
+ * for the end of Triton's text.
+ */
+export function platformHint({ backend, platform, defaultModelFilename }: ModelConfig): string | undefined {
+  if (backend !== "") return ADVICE.get(backend);
+  if (platform !== "") return `no backend has the platform '${platform}'; an ONNX model has ${ONNX_BACKEND}`;
+  const name = `default_model_filename '${defaultModelFilename}'`;
+  return `${name} does not tell the backend, as 'model.onnx' does; add ${ONNX_BACKEND} for an ONNX model`;
+}
+
 /** The backend that a completed configuration names. INVALID_ARG with Triton's text, and advice behind it. */
 export function findBackend(config: ModelConfig, backends: readonly Backend[]): Backend {
-  if (config.schedulingChoice.case === "ensembleScheduling") {
-    // What a Triton answers that was built without ensembles.
-    throw new InferenceError(
-      "INVALID_ARG",
-      `unexpected platform type '${config.platform}' for ${config.name}`,
-    );
-  }
   const found = backends.find(({ name }) => name === config.backend);
   if (found !== undefined) return found;
   const present = backends.map(({ name }) => `'${name}'`).join(", ");

@@ -1,19 +1,26 @@
 import type { ModelConfig } from "@naiad/model-config";
 import {
   assertNoIssues,
+  joinedPath,
   normalizeConfig,
   normalizeInstanceGroups,
   validateConfig,
 } from "@naiad/model-config";
 import type { Capabilities, ServerOptions } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
+import { requestRatesOf } from "../admission/request-rates.ts";
 import type { Backend, Clock, Logger, ModelFiles } from "../ports.ts";
 import type { FileProgress } from "../repository/fetch-files.ts";
+import { metricControlWarnings } from "../metrics/model-latencies.ts";
 import type { ModelMaterial } from "../repository/model-material.ts";
+import type { RateLimiter } from "../scheduling/rate-limiter.ts";
+import type { StoreUse } from "../repository/store-use.ts";
 import type { PlannedInstance } from "../scheduling/place-instances.ts";
 import { gpuContext, placeInstances } from "../scheduling/place-instances.ts";
+import type { ResponseCache } from "../scheduling/response-cache/response-cache.ts";
 import { checkLimits, gpuProblem } from "./check-limits.ts";
 import { findBackend } from "./find-backend.ts";
+import { loadEnsemble } from "./load-ensemble.ts";
 import type { ServingVersion } from "./serving-version.ts";
 import { startServing } from "./start-serving.ts";
 import { versionFiles } from "./version-files.ts";
@@ -22,12 +29,19 @@ export interface LoadVersionContext {
   readonly backends: readonly Backend[];
   readonly capabilities: Capabilities;
   readonly options: ServerOptions;
+  /** Absent where the options ask for none. */
+  readonly responseCache: ResponseCache | undefined;
+  /** Absent where instances execute whenever they are free. */
+  readonly rateLimiter: RateLimiter | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Threads that instances of all models hold now. */
   readonly busyThreads: () => number;
   /** A name that no other load has. */
   readonly nextOwner: (modelName: string, version: number) => string;
+  readonly storeUse: StoreUse;
+  /** Of the models that an ensemble is made of. `undefined` asks for the latest version. Throws Triton's lookup errors. */
+  readonly findServing: (modelName: string, version: number | undefined) => ServingVersion;
   /** Told once when instances are about to be created and once when they are there. */
   readonly onCreate: (progress: CreateProgress) => void;
 }
@@ -54,11 +68,36 @@ export async function loadVersion(
   context: LoadVersionContext,
   signal: AbortSignal,
 ): Promise<ServingVersion> {
+  const { material, version, config } = source;
+  const release = await context.storeUse.use(versionFiles(material.model, version, config), signal);
+  const inUse = { ...context, onFreed: release };
+  try {
+    return config.schedulingChoice.case === "ensembleScheduling"
+      ? await loadEnsemble(source, inUse, signal)
+      : await loadInUse(source, inUse, signal);
+  } catch (thrown) {
+    release();
+    throw thrown;
+  }
+}
+
+export interface InUseContext extends LoadVersionContext {
+  /** To be called when what was loaded is gone. */
+  readonly onFreed: () => void;
+}
+
+async function loadInUse(
+  source: VersionSource,
+  context: InUseContext,
+  signal: AbortSignal,
+): Promise<ServingVersion> {
   const { version } = source;
-  const { capabilities, clock, logger, options } = context;
+  const { capabilities, clock, logger, options, responseCache, rateLimiter } = context;
+  const loadStartNs = clock.nowNs();
   const modelName = source.material.model.name;
   const backend = findBackend(source.config, context.backends);
-  refuseScheduling(source.config);
+  // For the errors alone: requests are held against the limits where they come in.
+  requestRatesOf(source.config, options.requestRateLimit);
   const groups = gpuContext(capabilities, options, backend.preferredDevice);
   const placed = normalizeInstanceGroups(source.config, groups);
   const planned = placeOrThrow(placed, source, context);
@@ -73,34 +112,38 @@ export async function loadVersion(
   const issues = validateConfig(config, { stage: "load", instanceGroups: groups });
   assertNoIssues(issues.filter(({ path }) => !path.startsWith("instance_group")));
   const instances = planned.map((instance) => keepOffUnfitGpu(instance, config, context));
+  for (const warning of metricControlWarnings(config)) logger.log("warning", warning);
 
   const totalBytes = files.entries.reduce((sum, { size }) => sum + size, 0);
-  const path = [String(version), config.defaultModelFilename].filter((name) => name !== "").join("/");
+  const path = joinedPath(String(version), config.defaultModelFilename) ?? String(version);
   const tell = (loadedBytes: number): void => {
     const ofModel = { modelLoadedBytes: loadedBytes, modelTotalBytes: totalBytes };
     context.onCreate({ modelName, path, loadedBytes, totalBytes, ...ofModel });
   };
   tell(0);
   const model = { modelName, version, config, files };
-  const serving = await startServing({ backend, model, instances, clock, logger, signal });
+  const serving = await startServing({
+    backend,
+    model,
+    instances,
+    responseCache,
+    rateLimiter,
+    metrics: options.metricsConfig,
+    loadStartNs,
+    clock,
+    logger,
+    onFreed: context.onFreed,
+    signal,
+  });
   tell(totalBytes);
   return serving;
-}
-
-/** What the scheduler would refuse, before anything is downloaded for it. */
-function refuseScheduling({ name, schedulingChoice }: ModelConfig): void {
-  if (schedulingChoice.case !== "sequenceBatching") return;
-  throw new InferenceError(
-    "UNSUPPORTED",
-    `model '${name}' needs sequence batching, which is not supported yet`,
-  );
 }
 
 /** INVALID_ARG where this machine cannot have such instances. */
 export function placeOrThrow(
   config: ModelConfig,
   { written, version }: VersionSource,
-  { capabilities, options, logger, busyThreads, nextOwner }: LoadVersionContext,
+  { capabilities, options, logger, busyThreads, nextOwner, rateLimiter }: LoadVersionContext,
 ): readonly PlannedInstance[] {
   const result = placeInstances({
     config,
@@ -111,18 +154,19 @@ export function placeOrThrow(
     busyThreads: busyThreads(),
   });
   if (result.kind === "refused") throw new InferenceError("INVALID_ARG", result.error);
+  rateLimiter?.check(result.instances.map(({ placement }) => placement));
   for (const warning of result.warnings) logger.log("warning", warning);
   return result.instances;
 }
 
 async function fetchWithinLimits(
   planned: readonly PlannedInstance[],
-  { material, version }: VersionSource,
-  { capabilities, logger }: LoadVersionContext,
+  { material, version, config }: VersionSource,
+  { capabilities, logger, storeUse }: LoadVersionContext,
   signal: AbortSignal,
 ): Promise<ModelFiles> {
   const { name } = material.model;
-  const files = versionFiles(material.model, version);
+  const files = versionFiles(material.model, version, config);
   const limits = checkLimits({
     files,
     missingBytes: await material.missingBytes(files),
@@ -134,10 +178,8 @@ async function fetchWithinLimits(
   if (problem !== undefined) {
     throw new InferenceError("UNSUPPORTED", `unable to load model '${name}': ${problem}`);
   }
-  return material.fetch(
-    files.map(({ path }) => path),
-    signal,
-  );
+  const paths = files.map(({ path }) => path);
+  return storeUse.whileWriting(signal, () => material.fetch(paths, signal));
 }
 
 /** Known only when the backend has completed inputs and outputs. */

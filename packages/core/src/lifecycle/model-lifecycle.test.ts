@@ -29,7 +29,8 @@ describe("a load that cannot be polled", () => {
     [
       "has a configuration of another model",
       { m: echoModel([1], 'name: "n"') },
-      "unexpected directory name 'm' for model 'n', directory name must equal model name",
+      "unexpected directory name 'm' for model 'n', directory name must equal model name " +
+        '(write name: "m" into its configuration or leave it out, or rename the directory)',
     ],
     [
       "says nothing of its backend",
@@ -152,21 +153,6 @@ describe("configuration", () => {
     expect(bench.backend.creationCount).toBe(0);
   });
 
-  it("that the backend gave a scheduler which is not there is refused, and its instances are freed", async () => {
-    const sequences = parseConfigText("sequence_batching {}", { fileName: "config.pbtxt" });
-    const bench = createServerBench({
-      models: { m: echoModel() },
-      prepare: ({ config }) =>
-        Promise.resolve({
-          ...config,
-          schedulingChoice: sequences.schedulingChoice,
-        }),
-    });
-    await bench.start();
-    await expect(bench.load("m")).rejects.toThrow("sequence batching");
-    expect(bench.liveInstances).toBe(0);
-  });
-
   it.each([
     ["response_cache", "response_cache { enable: true }"],
     ["instance_group.host_policy", 'instance_group { kind: KIND_CPU host_policy: "numa_0" }'],
@@ -217,7 +203,6 @@ describe("backends", () => {
   });
 
   it.each([
-    ["sequence_batching {}", "needs sequence batching"],
     ['platform: "ensemble"', "Ensemble model 'm' must have platform type 'ensemble' and empty backend type"],
   ])("do not serve %s", async (config, reason) => {
     const bench = createServerBench({ models: { m: echoModel([1], config) } });
@@ -262,10 +247,26 @@ describe("versions", () => {
     await expect(bench.load("m")).rejects.toMatchObject({
       code: "INVALID_ARG",
       message:
-        "load failed for model 'm': at least one version must be available under the version policy of model 'm'",
+        "load failed for model 'm': at least one version must be available under the version policy of model 'm'\n" +
+        "the version policy asks for 9, and the directory has 1",
     });
     expect(await bench.index()).toEqual(["m"]);
     expect(await bench.server.serverReady({}, { signal })).toEqual({ ready: false });
+  });
+
+  it("says where the model file belongs when there is no version directory", async () => {
+    const bench = createServerBench({
+      models: { m: { ...echoModel([]), "model.fake": "x" }, unsaid: { "model.onnx": "x" } },
+    });
+    await bench.start();
+    await expect(bench.load("m")).rejects.toThrow(
+      "under the version policy of model 'm'\n" +
+        "the directory of model 'm' has no version directory: put 'model.fake' into '1/'",
+    );
+    await expect(bench.load("unsaid")).rejects.toThrow(
+      "Expected model name of the form 'model.<backend_name>'. " +
+        "(the directory of model 'unsaid' has no version directory: put 'model.onnx' into '1/')",
+    );
   });
 
   it("ignores directories that are no versions", async () => {

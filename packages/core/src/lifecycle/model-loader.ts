@@ -1,4 +1,4 @@
-import type { ModelConfig } from "@naiad/model-config";
+import type { ConfigIssue, ModelConfig, ModelDirectory } from "@naiad/model-config";
 import {
   assertNoIssues,
   completeBackend,
@@ -8,8 +8,10 @@ import {
   selectVersions,
   validateConfig,
 } from "@naiad/model-config";
-import type { RepositoryModelLoad } from "@naiad/protocol";
+import type { RepositoryModelLoad, ServerOptions } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
+import { ensembleRequirements, planEnsemble } from "../ensemble/ensemble-plan.ts";
+import type { ManifestModel } from "../ports.ts";
 import { runRepositoryAgents } from "../repository/agents/repository-agents.ts";
 import type { MaterialOptions, ModelMaterial } from "../repository/model-material.ts";
 import { repositoryMaterial } from "../repository/model-material.ts";
@@ -19,6 +21,8 @@ import type { FileProgress } from "../repository/fetch-files.ts";
 import { storedMaterial, uploadedMaterial } from "../repository/uploaded-material.ts";
 import type { LoadVersionContext } from "./load-version.ts";
 import { loadVersion } from "./load-version.ts";
+import { platformHint } from "./find-backend.ts";
+import { missingVersionHint } from "./missing-version-hint.ts";
 import { updateVersion } from "./update-version.ts";
 import { versionFiles } from "./version-files.ts";
 import type { LoadOrigin, LoadPlan, PolledModel, ServingVersion } from "./serving-version.ts";
@@ -65,7 +69,7 @@ export function createModelLoader(context: ModelLoaderContext): ModelLoader {
     return {
       // Triton loads anew whenever a request overrides something, and the next plain load goes back.
       fingerprint: origin.config === undefined ? material.fingerprint : undefined,
-      plan: (signal) => planLoad(origin, material, signal),
+      plan: (signal) => context.storeUse.whileWriting(signal, () => planLoad(origin, material, signal)),
     };
   }
 
@@ -97,11 +101,12 @@ export function createModelLoader(context: ModelLoaderContext): ModelLoader {
       directories: model.directories,
       filePaths: model.files.map(({ path }) => path),
     };
-    const config = normalizeConfig(completeBackend(written, directory));
-    assertNoIssues(validateConfig(config, { stage: "poll", directoryName: model.name, autoComplete }));
-
     const { versions, ignored } = listVersions(directory);
     for (const { reason } of ignored) context.logger.log("warning", `model '${model.name}': ${reason}`);
+    const config = normalizeConfig(withBackend(written, directory, model));
+    const issues = validateConfig(config, { stage: "poll", directoryName: model.name, autoComplete });
+    assertNoIssues(issues.map((issue) => withHint(issue, config, model.name)));
+
     const selection = selectVersions(config.versionPolicy, versions);
     for (const version of selection.absent) {
       context.logger.log(
@@ -109,18 +114,33 @@ export function createModelLoader(context: ModelLoaderContext): ModelLoader {
         `version ${String(version)} is specified for model '${model.name}', but the version directory is not present`,
       );
     }
-    for (const feature of inactiveFeatures(config)) {
+    for (const feature of inactiveFeatures(config, context.options)) {
       context.logger.log(
         "warning",
         `model '${model.name}' asks for ${feature}, which this server does not have`,
       );
     }
+    const requirements = ensembleRequirements(config);
     const wanted = printConfigText({ ...config, instanceGroup: [], versionPolicy: undefined });
     return {
       origin,
       versions: selection.versions,
+      missingVersionHint: missingVersionHint(model, {
+        versions,
+        absent: selection.absent,
+        isEnsemble: requirements !== undefined,
+      }),
+      ...(requirements !== undefined && {
+        ensemble: {
+          requirements,
+          validate: () => {
+            planEnsemble(config, (modelName) => context.findServing(modelName, undefined).config);
+          },
+        },
+      }),
       reuseKey: (version) => {
-        const files = versionFiles(model, version).map(({ path, sha256 }) => `${path} ${sha256}`);
+        if (requirements !== undefined) return undefined;
+        const files = versionFiles(model, version, config).map(({ path, sha256 }) => `${path} ${sha256}`);
         return [wanted, ...files.sort()].join("\n");
       },
       update: (serving, updateSignal) => {
@@ -153,11 +173,34 @@ export function createModelLoader(context: ModelLoaderContext): ModelLoader {
   }
 }
 
+/** The model's file, which says what backend it needs, is looked for in a version directory alone. */
+function withBackend(written: ModelConfig, directory: ModelDirectory, model: ManifestModel): ModelConfig {
+  try {
+    return completeBackend(written, directory);
+  } catch (thrown) {
+    if (listVersions(directory).versions.length > 0) throw thrown;
+    const { code, message } = InferenceError.from(thrown);
+    const hint = missingVersionHint(model, { versions: [], absent: [] });
+    throw new InferenceError(code, `${message} (${hint})`, { cause: thrown });
+  }
+}
+
+function withHint(issue: ConfigIssue, config: ModelConfig, directoryName: string): ConfigIssue {
+  const hint = hintOf(issue, config, directoryName);
+  return hint === undefined ? issue : { ...issue, message: `${issue.message} (${hint})` };
+}
+
+function hintOf({ path }: ConfigIssue, config: ModelConfig, directoryName: string): string | undefined {
+  if (path === "platform") return platformHint(config);
+  if (path !== "name" || config.name === directoryName) return undefined;
+  return `write name: "${directoryName}" into its configuration or leave it out, or rename the directory`;
+}
+
 /** Parts of a valid configuration that change nothing here but would in Triton. */
-function inactiveFeatures(config: ModelConfig): readonly string[] {
+function inactiveFeatures(config: ModelConfig, { cacheConfig }: ServerOptions): readonly string[] {
   const { instanceGroup: groups } = config;
   const asked: Readonly<Record<string, boolean>> = {
-    response_cache: config.responseCache?.enable === true,
+    response_cache: config.responseCache?.enable === true && cacheConfig.kind === "none",
     "instance_group.host_policy": groups.some(({ hostPolicy }) => hostPolicy !== ""),
     "instance_group.secondary_devices": groups.some(({ secondaryDevices }) => secondaryDevices.length > 0),
   };

@@ -30,6 +30,7 @@ let keys = 0;
 /** Parts of a plan that shares nothing with another. */
 const NOTHING = {
   origin: { modelName: "m" },
+  missingVersionHint: "put the model file into '1/'",
   reuseKey: () => String((keys += 1)),
   update: () => Promise.reject(new Error("not planned")),
 };
@@ -144,7 +145,8 @@ describe("load", () => {
     await expect(versions.load(plan(), signal)).rejects.toMatchObject({
       code: "INVALID_ARG",
       message:
-        "load failed for model 'm': at least one version must be available under the version policy of model 'm'",
+        "load failed for model 'm': at least one version must be available under the version policy of model 'm'\n" +
+        "put the model file into '1/'",
     });
     expect(shown(versions)).toEqual(["1 READY"]);
   });

@@ -4,6 +4,7 @@ import type { VersionEvent, VersionState } from "./model-state.ts";
 import { INITIAL_STATE, nextVersionState } from "./model-state.ts";
 import type { LoadOrigin, LoadPlan, ServingVersion, VersionUpdate } from "./serving-version.ts";
 import { isWorking } from "./serving-version.ts";
+import { withSignalFan } from "./signal-fan.ts";
 
 export interface NumberedState extends VersionState {
   readonly version: number;
@@ -20,6 +21,8 @@ export interface ModelVersions {
   load(plan: LoadPlan, signal: AbortSignal): Promise<void>;
   /** Takes every ready version out of service at once; accepted requests are still answered. */
   unload(): void;
+  /** Takes every ready version out of service, and shows of the others that were to be loaded why they are not. */
+  refuse(plan: LoadPlan, reason: InferenceError): void;
   /** Resolves when nothing that was taken out of service before this call is left. */
   drained(): Promise<void>;
   /** Ascending by version. */
@@ -46,7 +49,7 @@ interface VersionRecord {
   state: VersionState;
   serving: ServingVersion | undefined;
   /** Of the load that it came from. */
-  reuseKey: string;
+  reuseKey: string | undefined;
 }
 
 /** What became of one version of a plan. */
@@ -63,15 +66,22 @@ export function createModelVersions({ modelName, logger, onChange }: ModelVersio
   async function load(plan: LoadPlan, signal: AbortSignal): Promise<void> {
     if (plan.versions.length === 0) {
       throw loadFailure(
-        `at least one version must be available under the version policy of model '${modelName}'`,
+        `at least one version must be available under the version policy of model '${modelName}'\n` +
+          plan.missingVersionHint,
       );
     }
-    const attempts = await Promise.all(
-      plan.versions.map((version) => {
-        const record = shown.get(version);
-        const canUpdate = record?.state.state === "READY" && record.reuseKey === plan.reuseKey(version);
-        return canUpdate ? update(record, plan, signal) : loadOne(begin(version, plan), plan, signal);
-      }),
+    const attempts = await withSignalFan(signal, (fan) =>
+      Promise.all(
+        plan.versions.map((version) => {
+          const record = shown.get(version);
+          const reuseKey = plan.reuseKey(version);
+          const canUpdate =
+            record?.state.state === "READY" && reuseKey !== undefined && record.reuseKey === reuseKey;
+          if (canUpdate) return fan.run((own) => update(record, plan, own));
+          const begun = begin(version, plan);
+          return fan.run((own) => loadOne(begun, plan, own));
+        }),
+      ),
     );
     const failures = attempts.filter((attempt) => attempt.kind === "failed");
     if (failures.length === 0) {
@@ -119,7 +129,7 @@ export function createModelVersions({ modelName, logger, onChange }: ModelVersio
   }
 
   function loadFailure(reason: string): InferenceError {
-    return new InferenceError("INVALID_ARG", `load failed for model '${modelName}': ${reason}`);
+    return new InferenceError("INVALID_ARG", `${loadFailurePrefix(modelName)}${reason}`);
   }
 
   /** A version that is being served stays visible until its successor is ready. */
@@ -213,10 +223,29 @@ export function createModelVersions({ modelName, logger, onChange }: ModelVersio
     );
   }
 
+  /** Asked for each request that names no version. */
+  function latestReady(): ServingVersion | undefined {
+    let latest: VersionRecord | undefined;
+    for (const record of shown.values()) {
+      const isLater = latest === undefined || record.version > latest.version;
+      if (isLater && record.serving !== undefined && record.state.state === "READY") latest = record;
+    }
+    return latest?.serving;
+  }
+
   return {
     load,
     unload: () => {
       for (const record of ascending()) if (record.state.state === "READY") takeOut(record, "unload");
+    },
+    refuse: (plan, error) => {
+      const reason = reasonOf(error);
+      for (const record of ascending()) if (record.state.state === "READY") takeOut(record, "unload");
+      for (const version of plan.versions) {
+        const state = shown.get(version)?.state;
+        if (state?.state === "UNLOADING" || state?.reason === reason) continue;
+        advance(begin(version, plan), { kind: "failed", reason });
+      }
     },
     drained: async () => {
       await Promise.all(retirements);
@@ -228,7 +257,7 @@ export function createModelVersions({ modelName, logger, onChange }: ModelVersio
     },
     find: (version) => {
       if (version === undefined) {
-        const latest = ready().at(-1);
+        const latest = latestReady();
         if (latest !== undefined) return latest;
         throw new InferenceError("NOT_FOUND", `'${modelName}' has no available versions`);
       }
@@ -245,6 +274,11 @@ export function createModelVersions({ modelName, logger, onChange }: ModelVersio
       return state.state === "READY" && serving !== undefined && isWorking(serving);
     },
   };
+}
+
+/** What Triton's text of a load that failed begins with. */
+export function loadFailurePrefix(modelName: string): string {
+  return `load failed for model '${modelName}': `;
 }
 
 function reasonOf(thrown: unknown): string {

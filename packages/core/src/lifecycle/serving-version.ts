@@ -1,6 +1,8 @@
 import type { ModelConfig, ModelSignature } from "@naiad/model-config";
 import type { InstanceReport } from "@naiad/protocol";
+import type { EnsembleRequirements } from "../ensemble/ensemble-plan.ts";
 import type { ModelFile } from "../ports.ts";
+import type { ModelLatencies } from "../metrics/model-latencies.ts";
 import type { PlannedInstance } from "../scheduling/place-instances.ts";
 import type { Scheduler } from "../scheduling/scheduler.ts";
 import type { ModelStatisticsRecorder } from "../statistics/model-statistics.ts";
@@ -16,12 +18,24 @@ export interface ServingVersion {
   readonly labels: OutputLabels;
   readonly scheduler: Scheduler;
   readonly statistics: ModelStatisticsRecorder;
+  readonly latencies: ModelLatencies;
+  /** From the decision to load it until it could serve, downloads included. */
+  readonly loadDurationNs: number;
   /** What is worth telling about a load that succeeded, `""` when nothing. */
   readonly note: string;
   instances(): readonly InstanceReport[];
+  /** Rejects with the reason where an instance says that it is not ready. Absent where being there is enough. */
+  readonly checkReady?: () => Promise<void>;
   /** Makes the instances of other instance groups; the same version with them is what a commit gives. */
   prepareUpdate(update: InstanceUpdate, signal: AbortSignal): Promise<VersionUpdate>;
-  /** Refuses new requests, answers the accepted ones, then frees everything. Idempotent. */
+  /**
+   * Keeps it able to take requests although it was retired, for an ensemble that has begun with it. The result, to be
+   * called once, lets go.
+   */
+  hold(): () => void;
+  /**
+   * Once nobody holds it, refuses new requests, answers the accepted ones, then frees everything. Idempotent.
+   */
   retire(): Promise<void>;
 }
 
@@ -38,9 +52,13 @@ export interface VersionUpdate {
   abandon(): Promise<void>;
 }
 
-/** Whether any of its instances works or is being replaced; a version of which all were given up is not ready. */
+/**
+ * Whether any of its instances works or is being replaced; a version of which all were given up is not ready. An ensemble
+ * has none.
+ */
 export function isWorking(serving: ServingVersion): boolean {
-  return serving.instances().some(({ state }) => state !== "lost");
+  const instances = serving.instances();
+  return instances.length === 0 || instances.some(({ state }) => state !== "lost");
 }
 
 /**
@@ -53,6 +71,8 @@ export interface LoadOrigin {
   readonly config?: string;
   /** All files of the model, whose content the store holds. */
   readonly files?: readonly ModelFile[];
+  /** Nobody asked for it by name: it serves for an ensemble. */
+  readonly forOthers?: true;
 }
 
 /** What one load of a model is going to do. */
@@ -60,15 +80,27 @@ export interface LoadPlan {
   readonly origin: LoadOrigin;
   /** Ascending; empty when the version policy leaves nothing. */
   readonly versions: readonly number[];
+  /** What to do where `versions` is empty. */
+  readonly missingVersionHint: string;
+  /** Absent for a model that needs no other. */
+  readonly ensemble?: EnsembleNeeds;
   /**
    * Equal for two loads between which nothing of the version changed, or its instance groups alone. Then the served version
-   * is updated in the place of a load.
+   * is updated in the place of a load. `undefined`: never, as for an ensemble, which has no instances.
    */
-  reuseKey(version: number): string;
+  reuseKey(version: number): string | undefined;
   /** Rejects with an InferenceError and leaves nothing behind. */
   load(version: number, signal: AbortSignal): Promise<ServingVersion>;
   /** Rejects with an InferenceError, and then nothing has changed. */
   update(serving: ServingVersion, signal: AbortSignal): Promise<VersionUpdate>;
+}
+
+/** What an ensemble needs of the models that it is made of. */
+export interface EnsembleNeeds {
+  /** By model, the versions that must be there; empty where any will do. */
+  readonly requirements: EnsembleRequirements;
+  /** Holds the ensemble against its models as they are served now. Throws INVALID_ARG with Triton's text. */
+  validate(): void;
 }
 
 /** A model as a repository (or a load request) gives it. */

@@ -1,86 +1,79 @@
 import type { ModelConfig } from "@naiad/model-config";
 import { modelSignature } from "@naiad/model-config";
-import type { InstanceReport } from "@naiad/protocol";
-import type { Backend, Clock, InstancePlacement, Logger, ModelInstance, ModelSpec } from "../ports.ts";
+import type { InstanceReport, MetricsConfig } from "@naiad/protocol";
+import { createModelLatencies } from "../metrics/model-latencies.ts";
+import type { Backend, Clock, Logger, ModelSpec } from "../ports.ts";
 import { createScheduler } from "../scheduling/create-scheduler.ts";
-import type { InstanceGroup, WantedInstances } from "../scheduling/instance-group.ts";
+import type { InstanceGroup } from "../scheduling/instance-group.ts";
 import { startInstanceGroup } from "../scheduling/instance-group.ts";
 import type { PlannedInstance } from "../scheduling/place-instances.ts";
+import type { RateLimiter } from "../scheduling/rate-limiter.ts";
+import type { ResponseCache } from "../scheduling/response-cache/response-cache.ts";
+import { withResponseCache } from "../scheduling/response-cache/with-response-cache.ts";
+import { readInitialStates } from "../scheduling/sequence/read-initial-states.ts";
 import { createModelStatistics } from "../statistics/model-statistics.ts";
-import type { InstanceCreator } from "./create-with-fallback.ts";
-import { createInstanceCreator } from "./create-with-fallback.ts";
+import { createHolders } from "./holders.ts";
 import { deviceText } from "./device-text.ts";
 import { readLabels } from "./read-labels.ts";
 import type { ServingVersion } from "./serving-version.ts";
-import { warmUp } from "./warm-up.ts";
-import { warmUpSamples } from "./warm-up-samples.ts";
+import { createWarmInstances } from "./warm-instances.ts";
 
 export interface ServingOptions {
   readonly backend: Backend;
   /** With the configuration that is served. */
   readonly model: ModelSpec;
   readonly instances: readonly PlannedInstance[];
+  /** Of the server; absent where it has none. */
+  readonly responseCache: ResponseCache | undefined;
+  /** In mode execution_count. */
+  readonly rateLimiter: RateLimiter | undefined;
+  readonly metrics: MetricsConfig;
+  /** When the load began. */
+  readonly loadStartNs: number;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Called once when a version that was started is gone. */
+  readonly onFreed: () => void;
   readonly signal: AbortSignal;
 }
 
 /** Creates the instances and the scheduler that feeds them. Rejects with an InferenceError and leaves nothing behind. */
 export async function startServing(options: ServingOptions): Promise<ServingVersion> {
-  const { model, instances, clock, logger, signal } = options;
+  const { backend, model, instances, rateLimiter, clock, logger, signal } = options;
   const { modelName, version, config, files } = model;
   const signature = modelSignature(config);
   const labels = await readLabels(config, files);
-  /** By name of the instance, the one that made it. */
-  const creators = new Map<string, InstanceCreator>();
-
-  function wanted(
-    planned: readonly PlannedInstance[],
-    creator: InstanceCreator,
-    wantedSignal: AbortSignal,
-  ): WantedInstances {
-    return {
-      placements: planned.map(({ placement }) => placement),
-      create: async (placement, createSignal) => {
-        creators.set(placement.instanceName, creator);
-        return createWarm(placement, creator, createSignal);
-      },
-      signal: wantedSignal,
-    };
-  }
-
-  async function createWarm(
-    placement: InstancePlacement,
-    creator: InstanceCreator,
-    createSignal: AbortSignal,
-  ): Promise<ModelInstance> {
-    const samples = await warmUpSamples({ config, signature, files });
-    const instance = await creator.create(placement, createSignal);
-    const { instanceName } = placement;
-    const { maxBatchSize } = signature;
-    await warmUp(instance, { samples, modelName, instanceName, maxBatchSize, logger, signal: createSignal });
-    return instance;
-  }
-
+  const states = await readInitialStates(config, files);
+  const responseCache = config.responseCache?.enable === true ? options.responseCache : undefined;
+  const warmInstances = createWarmInstances({ backend, model, signature, states, logger });
   const group = await startInstanceGroup({
-    ...wanted(instances, createInstanceCreator(options), signal),
+    ...warmInstances.wanted(instances, signal),
     modelName,
     version,
+    keepsState: backend.keepsState === true,
+    rateLimiter,
     clock,
     logger,
   });
-  const statistics = createModelStatistics({ clock });
-  const scheduler = await orDispose(group, () =>
-    createScheduler({ modelName, config, signature, group, statistics, clock, logger }),
+  const isCached = responseCache !== undefined;
+  const latencies = createModelLatencies({ metrics: options.metrics, config, isCached, clock });
+  const statistics = createModelStatistics({ clock, latencies });
+  const scheduling = { modelName, config, signature, states, group, statistics, clock, logger };
+  const executing = await orDispose(group, () => createScheduler(scheduling));
+  const scheduler = withResponseCache(executing, { ...scheduling, responseCache });
+  const loadDurationNs = clock.nowNs() - options.loadStartNs;
+  const holders = createHolders(() =>
+    scheduler
+      .stop()
+      .finally(() => group.dispose())
+      .finally(options.onFreed),
   );
-  let retirement: Promise<void> | undefined;
 
   function reports(): readonly InstanceReport[] {
     return group.status().map((report) => {
-      const notes = [
-        creators.get(report.instanceName)?.fallbackNote(report.instanceName),
-        report.note,
-      ].filter((note) => note !== undefined);
+      const notes = [warmInstances.fallbackNote(report.instanceName), report.note].filter(
+        (note) => note !== undefined,
+      );
       return notes.length === 0 ? report : { ...report, note: notes.join("; ") };
     });
   }
@@ -99,13 +92,15 @@ export async function startServing(options: ServingOptions): Promise<ServingVers
       labels,
       scheduler,
       statistics,
+      latencies,
+      loadDurationNs,
       note: instanceReports
         .flatMap(({ instanceName, note }) => (note === undefined ? [] : [`instance ${instanceName} ${note}`]))
         .join("; "),
       instances: reports,
+      checkReady: () => group.checkReady(),
       prepareUpdate: async (update, updateSignal) => {
-        const creator = createInstanceCreator({ ...options, instances: update.instances });
-        const prepared = await group.prepare(wanted(update.instances, creator, updateSignal));
+        const prepared = await group.prepare(warmInstances.wanted(update.instances, updateSignal));
         return {
           commit: () => {
             prepared.commit();
@@ -114,7 +109,7 @@ export async function startServing(options: ServingOptions): Promise<ServingVers
           abandon: () => prepared.abandon(),
         };
       },
-      retire: () => (retirement ??= scheduler.stop().finally(() => group.dispose())),
+      ...holders,
     };
   }
 

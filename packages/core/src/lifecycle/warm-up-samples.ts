@@ -1,11 +1,17 @@
 import type { ModelConfig, ModelSignature, ModelWarmup, ModelWarmup_Input } from "@naiad/model-config";
-import { configDatatype } from "@naiad/model-config";
+import { configDatatype, toSize } from "@naiad/model-config";
 import type { BytesTensor, Datatype } from "@naiad/protocol";
-import { elementByteSize, elementCount, InferenceError } from "@naiad/protocol";
+import { elementByteSize, InferenceError } from "@naiad/protocol";
 import type { InstanceRequest, ModelFiles } from "../ports.ts";
-import { normalizeModelPath } from "../repository/model-path.ts";
 import { validateRequest } from "../request/inference-request.ts";
+import type { ValidRequest } from "../scheduling/scheduler.ts";
+import { controlTensors } from "../scheduling/sequence/control-tensors.ts";
+import { executedRequest } from "../scheduling/sequence/executed-request.ts";
+import type { SequenceState } from "../scheduling/sequence/sequence-states.ts";
+import { initialStates } from "../scheduling/sequence/sequence-states.ts";
+import { checkedCount } from "./checked-count.ts";
 import { madeUpElements } from "./made-up-elements.ts";
+import { readConfiguredFile } from "./read-configured-file.ts";
 
 /** One entry of `model_warmup`, ready to be executed. */
 export interface WarmUpSample {
@@ -20,6 +26,8 @@ export interface WarmUpModel {
   readonly config: ModelConfig;
   readonly signature: ModelSignature;
   readonly files: ModelFiles;
+  /** Of sequences. */
+  readonly states: readonly SequenceState[];
 }
 
 /**
@@ -44,28 +52,41 @@ async function sampleRequest(warmUp: ModelWarmup, model: WarmUpModel): Promise<I
   const { signature } = model;
   const { name } = signature;
   const inputs: BytesTensor[] = [];
-  /** Tensors that only the model itself knows, such as the controls of a sequence. */
+  /** Tensors that only the model itself knows: controls and states of a sequence that differ from those of its first step. */
   const others: BytesTensor[] = [];
   for (const [inputName, input] of Object.entries(warmUp.inputs)) {
     const isInput = signature.inputs.some((candidate) => candidate.name === inputName);
     const dims = fixedDims(inputName, input);
     const datatype = configDatatype(input.dataType);
+    const count = checkedCount({ name: inputName, datatype, shape: dims });
     const tensor: BytesTensor = {
       kind: "bytes",
       name: inputName,
       datatype,
-      shape: isInput && signature.maxBatchSize > 0 ? [1, ...dims] : dims,
-      bytes: await inputContent(inputName, input, { datatype, count: elementCount(dims) }, model),
+      shape: signature.maxBatchSize > 0 ? [1, ...dims] : dims,
+      bytes: await inputContent(inputName, input, { datatype, count }, model),
     };
     (isInput ? inputs : others).push(tensor);
   }
   const request = { modelName: name, modelVersion: "", id: "", parameters: {}, inputs, outputs: [] };
   const valid = validateRequest(request, { name, signature });
-  return { ...valid, inputs: [...valid.inputs, ...others] };
+  const executed = firstStep(valid, model);
+  const own = new Set(others.map(({ name: other }) => other));
+  return { ...executed, inputs: [...executed.inputs.filter((input) => !own.has(input.name)), ...others] };
+}
+
+/** The request as a whole sequence where the model wants sequences. */
+function firstStep(valid: ValidRequest, { config, signature, states }: WarmUpModel): InstanceRequest {
+  const { schedulingChoice: choice } = config;
+  if (choice.case !== "sequenceBatching") return valid;
+  const controls = controlTensors(choice.value, signature);
+  const id = controls.correlationId?.datatype === "BYTES" ? "1" : 1n;
+  const flags = { id, start: true, end: true };
+  return executedRequest(valid, { flags, controls, states, current: initialStates(states) });
 }
 
 function fixedDims(name: string, { dims }: ModelWarmup_Input): readonly number[] {
-  if (dims.every((dim) => dim >= 0n)) return dims.map(Number);
+  if (dims.every((dim) => dim >= 0n)) return dims.map((dim) => toSize(name, dim));
   throw new InferenceError(
     "INVALID_ARG",
     `warmup setting expects all variable-size dimensions are specified for input '${name}'`,
@@ -84,7 +105,9 @@ async function inputContent(
     case "randomData":
       return madeUpElements(datatype, count, "random");
     case "inputDataFile": {
-      const bytes = await readDataFile(source.value, model);
+      const { config, files } = model;
+      const path = `warmup/${source.value}`;
+      const bytes = await readConfiguredFile({ modelName: config.name, path, files });
       if (datatype === "BYTES") return bytes;
       const byteLength = count * elementByteSize(datatype);
       if (byteLength <= bytes.byteLength) return bytes.subarray(0, byteLength);
@@ -100,13 +123,4 @@ async function inputContent(
         `warmup setting expects input '${name}' to have input_data_type set`,
       );
   }
-}
-
-async function readDataFile(fileName: string, { config, files }: WarmUpModel): Promise<Uint8Array> {
-  const path = normalizeModelPath(`warmup/${fileName}`);
-  if (path !== undefined && files.entries.some((file) => file.path === path)) return files.read(path);
-  throw new InferenceError(
-    "INTERNAL",
-    `failed to open text file for read ${config.name}/warmup/${fileName}: No such file or directory`,
-  );
 }

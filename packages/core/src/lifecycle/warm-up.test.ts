@@ -75,7 +75,7 @@ describe("warm-up", () => {
     expect(await warmUps(model)).toEqual([[1, bytes]]);
   });
 
-  it("sends an input that the configuration does not have without a batch dimension", async () => {
+  it("sends an input that the configuration does not have as it sends the others", async () => {
     const start = 'inputs { key: "START" value { data_type: TYPE_INT32 dims: 1 zero_data: true } }';
     const bench = benchOf(echoModel([1], sample(`batch_size: 1 ${ZERO_X} ${start}`)));
     await bench.start();
@@ -83,8 +83,36 @@ describe("warm-up", () => {
     const [execution] = bench.backend.executions;
     expect(execution?.requests[0]?.inputs.map(({ name, shape }) => [name, shape])).toEqual([
       ["x", [1, 1]],
-      ["START", [1]],
+      ["START", [1, 1]],
     ]);
+  });
+
+  it("is a whole sequence, unless the sample says otherwise, for a model that wants sequences", async () => {
+    const control = (name: string, rest: string): string =>
+      `control_input { name: "${name}" control { ${rest} } }`;
+    const batching = `sequence_batching {
+      ${control("START", "kind: CONTROL_SEQUENCE_START int32_false_true: [0, 1]")}
+      ${control("READY", "kind: CONTROL_SEQUENCE_READY int32_false_true: [0, 1]")}
+      ${control("ID", "kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_STRING")}
+      state { input_name: "s" output_name: "t" data_type: TYPE_INT32 dims: 2 } }`;
+    const start = 'inputs { key: "START" value { data_type: TYPE_INT32 dims: 1 zero_data: true } }';
+    const bench = benchOf(echoModel([1], `${batching} ${sample(`batch_size: 1 ${ZERO_X} ${start}`)}`));
+    await bench.start();
+    await bench.load("m");
+    const [request] = bench.backend.executions[0]?.requests ?? [];
+    const content = request?.inputs.map((input) => [
+      input.name,
+      input.shape.join(),
+      input.kind === "bytes" ? [...input.bytes].join() : "",
+    ]);
+    expect(content).toEqual([
+      ["x", "1,1", "0,0,0,0"],
+      ["READY", "1,1", "1,0,0,0"],
+      ["ID", "1,1", "1,0,0,0,49"],
+      ["s", "1,2", "0,0,0,0,0,0,0,0"],
+      ["START", "1,1", "0,0,0,0"],
+    ]);
+    expect(request?.outputs).toEqual(["y", "t"]);
   });
 
   it("happens on every instance before the model is ready, and asks for every output", async () => {
@@ -196,7 +224,20 @@ describe("a warm-up that fails", () => {
     expect(bench.liveInstances).toBe(0);
   });
 
-  it.each(["none", "../config.pbtxt"])("because there is no file %s fails the load", async (file) => {
+  it.each([
+    ["9007199254740993", "tensor 'x' has a dimension of 9007199254740993, which is too large"],
+    [
+      "[4503599627370497, 3]",
+      "tensor 'x' has 13510798882111491 elements of INT32, which is more than fits into memory",
+    ],
+  ])("because it asks for a tensor of %s elements fails the load", async (dims, text) => {
+    const input = `inputs { key: "x" value { data_type: TYPE_INT32 dims: ${dims} zero_data: true } }`;
+    const bench = benchOf(echoModel([1], sample(`batch_size: 1 ${input}`)));
+    await bench.start();
+    await expect(bench.load("m")).rejects.toThrow(text);
+  });
+
+  it.each(["none", "../none"])("because there is no file %s fails the load", async (file) => {
     const config = sample(`batch_size: 1 ${input(`dims: 1 input_data_file: "${file}"`)}`);
     const bench = benchOf(echoModel([1], config));
     await bench.start();
@@ -239,5 +280,66 @@ describe("a warm-up that fails", () => {
       "failed to run warmup sample 's': the instance was lost: out of memory; ;\n",
     );
     expect(bench.liveInstances).toBe(0);
+  });
+});
+
+describe("warm-up of a decoupled model", () => {
+  const DECOUPLED = echoModel(
+    [1],
+    `model_transaction_policy { decoupled: true } ${sample(`batch_size: 1 count: 2 ${ZERO_X}`)}`,
+  );
+  const error = { code: "INTERNAL", message: "burnt" } as const;
+
+  it("waits for the end of each request", async () => {
+    const bench = benchOf(DECOUPLED, {
+      onExecute: () => ({
+        kind: "decoupled",
+        scripts: [
+          [
+            { kind: "response", value: 1, afterNs: MS },
+            { kind: "end", afterNs: MS },
+          ],
+        ],
+      }),
+    });
+    await bench.start();
+    let isLoaded = false;
+    const loading = bench.load("m").then(() => (isLoaded = true));
+    await bench.until(() => bench.backend.executions.length === 1);
+    await bench.clock.advance(1.5 * MS);
+    expect(bench.backend.executions).toHaveLength(1);
+    await bench.clock.advance(MS);
+    expect([isLoaded, bench.backend.executions.length]).toEqual([false, 2]);
+    await bench.finish();
+    await loading;
+    expect(await bench.index()).toEqual(["m:1 READY"]);
+  });
+
+  it.each([
+    ["an error among the responses", [{ kind: "error", error }, { kind: "end" }]],
+    ["an error that is the last response", [{ kind: "error", error, final: true }]],
+    ["an end with an error", [{ kind: "end", error }]],
+  ] as const)("fails with %s", async (_what, steps) => {
+    const bench = benchOf(DECOUPLED, { onExecute: () => ({ kind: "decoupled", scripts: [steps] }) });
+    await bench.start();
+    await expect(bench.load("m")).rejects.toThrow();
+    expect(await bench.index()).toEqual([
+      "m:1 UNAVAILABLE Invalid argument: failed to run warmup sample 's': burnt; ",
+    ]);
+    expect(bench.liveInstances).toBe(0);
+  });
+
+  it("fails with the loss of the instance", async () => {
+    const bench = benchOf(DECOUPLED, { onExecute: () => ({ kind: "decoupled", scripts: [[]] }) });
+    await bench.start();
+    const loading = bench.load("m");
+    loading.catch(() => undefined);
+    await bench.until(() => bench.backend.executions.length > 0);
+    await bench.clock.settle();
+    bench.backend.lose("m_0", { reason: "it burnt" });
+    await expect(loading).rejects.toThrow();
+    expect(await bench.index()).toEqual([
+      "m:1 UNAVAILABLE Invalid argument: failed to run warmup sample 's': the instance was lost: it burnt; ",
+    ]);
   });
 });

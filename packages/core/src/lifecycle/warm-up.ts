@@ -1,5 +1,6 @@
 import type { InstanceRequest, Logger, ModelInstance } from "../ports.ts";
 import { InferenceError } from "@naiad/protocol";
+import { collectWarmUpResponses } from "./warm-up-responses.ts";
 import type { WarmUpSample } from "./warm-up-samples.ts";
 
 export interface WarmUpOptions {
@@ -50,14 +51,17 @@ async function runSample(
 async function failuresOf(
   instance: ModelInstance,
   requests: readonly InstanceRequest[],
-  { instanceName, maxBatchSize }: WarmUpOptions,
+  { instanceName, maxBatchSize, signal }: WarmUpOptions,
 ): Promise<readonly string[]> {
   // What backends of Triton say. Schedulers never form such a batch.
   if (requests.length > Math.max(1, maxBatchSize)) {
     const message = `batch size ${requests.length} for '${instanceName}', max allowed is ${maxBatchSize}`;
     return requests.map(() => message);
   }
-  const result = await instance.execute(requests);
+  const responses = collectWarmUpResponses(instance, requests.length, signal);
+  const result = await instance.execute(requests, responses.context);
   if (result.kind === "lost") return [`the instance was lost: ${result.reason}`];
-  return result.outcomes.flatMap((outcome) => (outcome.kind === "error" ? [outcome.error.message] : []));
+  const { outcomes } = result;
+  const own = outcomes.flatMap((outcome) => (outcome.kind === "error" ? [outcome.error.message] : []));
+  return [...own, ...(await responses.failures(outcomes))];
 }

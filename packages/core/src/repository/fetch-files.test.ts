@@ -88,6 +88,7 @@ function impatientClock(): Clock & { readonly delaysNs: readonly number[]; elaps
     },
     nowNs: () => 0,
     epochMs: () => 0,
+    resolutionNs: 1,
     after(delayNs, wake) {
       const isBackOff = delayNs < 10e9;
       if (isBackOff) {

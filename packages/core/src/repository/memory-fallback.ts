@@ -58,6 +58,10 @@ export function withMemoryFallback(store: FileStore, onFull: (error: InferenceEr
       await memory.deleteFile(sha256);
       await store.deleteFile(sha256);
     },
+    async sweepChunks(kept) {
+      await memory.sweepChunks(kept);
+      await store.sweepChunks(kept);
+    },
     getDocument: (key) => store.getDocument(key),
     putDocument: (key, text) => store.putDocument(key, text),
   };

@@ -11,6 +11,13 @@ export function createMemoryFileStore(): FileStore {
   /** Put, but named by no record yet: a download that is still going on counts on them. */
   const unrecorded = new Set<string>();
 
+  function removeChunks(doomed: readonly string[], kept: ReadonlySet<string>): void {
+    const recorded = new Set([...files.values()].flatMap((file) => file.chunks));
+    for (const chunk of doomed) {
+      if (!kept.has(chunk) && !recorded.has(chunk) && !unrecorded.has(chunk)) chunks.delete(chunk);
+    }
+  }
+
   return {
     location: { kind: "memory" },
     hasChunk: (sha256) => Promise.resolve(chunks.has(sha256)),
@@ -28,11 +35,13 @@ export function createMemoryFileStore(): FileStore {
     },
     files: () => Promise.resolve([...files.values()]),
     deleteFile(sha256) {
+      const doomed = files.get(sha256)?.chunks ?? [];
       files.delete(sha256);
-      const kept = new Set([...files.values()].flatMap((file) => file.chunks));
-      for (const chunk of chunks.keys()) {
-        if (!kept.has(chunk) && !unrecorded.has(chunk)) chunks.delete(chunk);
-      }
+      removeChunks(doomed, new Set());
+      return Promise.resolve();
+    },
+    sweepChunks(kept) {
+      removeChunks([...chunks.keys()], kept);
       return Promise.resolve();
     },
     getDocument: (key) => Promise.resolve(documents.get(key)),

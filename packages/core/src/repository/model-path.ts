@@ -1,3 +1,5 @@
+import { joinedPath } from "@naiad/model-config";
+
 /**
  * Why `path` cannot be a file inside a model's directory, or `undefined` when it can: relative, `/` between the
  * segments, no empty, `.` or `..` segment, no backslash and no NUL.
@@ -20,16 +22,9 @@ export function segmentProblem(segment: string): string | undefined {
 }
 
 /**
- * `path` with `.`, `..` and doubled slashes worked out, or `undefined` when it leaves the directory it is relative to.
- * For paths that come with a load request; those of a manifest are never worked out but refused.
+ * A path that comes with a load request, worked out, or `undefined` when it leaves the model's directory. Those of a manifest
+ * are never worked out but refused.
  */
 export function normalizeModelPath(path: string): string | undefined {
-  if (path.startsWith("/") || path.includes("\\") || path.includes("\0")) return undefined;
-  const segments: string[] = [];
-  for (const segment of path.split("/")) {
-    if (segment === "" || segment === ".") continue;
-    if (segment !== "..") segments.push(segment);
-    else if (segments.pop() === undefined) return undefined;
-  }
-  return segments.length === 0 ? undefined : segments.join("/");
+  return path.startsWith("/") || /[\\\0]/.test(path) ? undefined : joinedPath(path);
 }

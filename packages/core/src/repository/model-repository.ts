@@ -1,5 +1,5 @@
 import { InferenceError } from "@naiad/protocol";
-import type { ManifestModel, RepositorySource } from "../ports.ts";
+import type { ManifestModel, ModelFile, RepositorySource } from "../ports.ts";
 
 /** A model as one repository holds it. */
 export interface RepositoryModel {
@@ -13,6 +13,8 @@ export interface RepositorySnapshot {
   readonly models: ReadonlyMap<string, RepositoryModel>;
   /** Names that stand in two or more repositories: Triton serves neither. */
   readonly ambiguousNames: readonly string[];
+  /** All that the manifests name, of every model. */
+  readonly files: readonly ModelFile[];
   /** Repositories whose manifest could not be read. Their models are unknown, not gone. */
   readonly failures: readonly SourceFailure[];
 }
@@ -54,7 +56,8 @@ export async function readRepositories(
     if (others.length > 0) ambiguousNames.push(name);
     else models.set(name, holder);
   }
-  return { models, ambiguousNames, failures };
+  const files = [...found.values()].flatMap((holders) => holders.flatMap(({ model }) => model.files));
+  return { models, ambiguousNames, files, failures };
 }
 
 /** The model of that name; throws the reason why there is none to serve. */
@@ -64,13 +67,17 @@ export function requireModel(snapshot: RepositorySnapshot, modelName: string): R
   if (snapshot.ambiguousNames.includes(modelName)) throw new InferenceError("INVALID_ARG", AMBIGUOUS_REASON);
   const [failure] = snapshot.failures;
   if (failure === undefined) {
-    throw new InferenceError("NOT_FOUND", `model '${modelName}' is not in any model repository`);
+    throw notInRepository(modelName);
   }
   throw new InferenceError(
     failure.error.code,
     `model repository '${failure.sourceId}' could not be read: ${failure.error.message}`,
     { cause: failure.error },
   );
+}
+
+export function notInRepository(modelName: string): InferenceError {
+  return new InferenceError("NOT_FOUND", `model '${modelName}' is not in any model repository`);
 }
 
 /**

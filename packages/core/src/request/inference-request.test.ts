@@ -28,6 +28,15 @@ const strings = signature(`
   input { name: "s" data_type: TYPE_STRING dims: [-1] }
   output { name: "x" data_type: TYPE_INT32 dims: [1] }`);
 
+const open = signature(`
+  input { name: "e" data_type: TYPE_INT32 dims: [-1, -1] }
+  output { name: "x" data_type: TYPE_INT32 dims: [1] }`);
+
+/** As it comes from a JSON document; without content. */
+function vast(name: string, datatype: Datatype, exactShape: readonly bigint[]): BytesTensor {
+  return { ...tensor(name, datatype, exactShape.map(Number), 0), exactShape };
+}
+
 function tensor(
   name: string,
   datatype: Datatype,
@@ -209,6 +218,42 @@ const REFUSED: readonly {
     message:
       "incomplete string data for inference input 's', expecting string of length 4294967295 but only 0 bytes available",
   },
+  {
+    name: "a size beyond 2^53 where another one is expected",
+    model: plain,
+    request: request([vast("a", "INT32", [9007199254740993n]), tensor("b", "FP32", [1, 2])]),
+    message:
+      "[request id: 7] unexpected shape for input 'a' for model 'm'. Expected [16], got [9007199254740993]. ",
+  },
+  {
+    name: "content that is less than a size beyond 2^53 says",
+    model: open,
+    request: request([vast("e", "INT32", [1n, 9007199254740993n])]),
+    message:
+      "[request id: 7] input byte size mismatch for input 'e' for model 'm'. Expected 36028797018963972, got 0",
+  },
+  {
+    name: "content that is less than many sizes say",
+    model: open,
+    request: request([tensor("e", "INT32", [4503599627370497, 3], 4)]),
+    message:
+      "[request id: 7] input byte size mismatch for input 'e' for model 'm'. Expected 54043195528445964, got 4",
+  },
+  {
+    name: "fewer strings than a size beyond 2^53 says",
+    model: strings,
+    request: request([vast("s", "BYTES", [1n, 9007199254740993n])]),
+    message:
+      "[request id: 7] expected 9007199254740993 string elements for inference input 's' for model 'm', got 0",
+  },
+  {
+    name: "an empty tensor with a size that no number can hold",
+    model: open,
+    request: request([vast("e", "INT32", [0n, 9223372036854775807n])]),
+    message:
+      "[request id: 7] shape [0,9223372036854775807] of input 'e' for model 'm' has a dimension beyond " +
+      "9007199254740991, the largest one here",
+  },
 ];
 
 describe("validateRequest", () => {
@@ -271,6 +316,11 @@ describe("validateRequest", () => {
       batchSize: 0,
       inputs,
     });
+  });
+
+  it("takes an empty tensor with any size that a number holds", () => {
+    const empty = tensor("e", "INT32", [0, Number.MAX_SAFE_INTEGER]);
+    expect(validateRequest(request([empty]), { name: "m", signature: open }).inputs).toEqual([empty]);
   });
 
   it("takes a request without an optional input", () => {

@@ -1,6 +1,12 @@
 import type { InputSignature, ModelSignature } from "@naiad/model-config";
 import type { BytesTensor, InferenceRequest, Tensor } from "@naiad/protocol";
-import { InferenceError, tensorByteSize, requestIdPrefix } from "@naiad/protocol";
+import {
+  InferenceError,
+  elementByteSize,
+  exactElementCount,
+  requestIdPrefix,
+  tensorByteSize,
+} from "@naiad/protocol";
 import type { ValidRequest } from "../scheduling/scheduler.ts";
 
 import { checkStringElements } from "./string-elements.ts";
@@ -179,7 +185,8 @@ function checkShape(
 ): void {
   const batches = model.signature.maxBatchSize > 0;
   const { shape } = input;
-  if (!shape.every((dim) => Number.isSafeInteger(dim) && dim >= 0)) {
+  const exactShape = input.kind === "bytes" ? input.exactShape : undefined;
+  if (exactShape === undefined && !shape.every((dim) => Number.isSafeInteger(dim) && dim >= 0)) {
     throw refuse(
       request,
       `All input dimensions should be specified for input '${input.name}' for model '${model.name}', ` +
@@ -187,15 +194,24 @@ function checkShape(
     );
   }
   const full = batches ? [-1, ...expected.dims] : expected.dims;
-  if (full.length === shape.length && full.every((dim, axis) => dim === -1 || dim === shape[axis])) return;
-  throw refuse(
-    request,
-    `unexpected shape for input '${input.name}' for model '${model.name}'. ` +
-      `Expected ${shapeText(full)}, got ${shapeText(shape)}. ${batches ? BATCH_DIMENSION_NOTE : ""}`,
-  );
+  if (full.length !== shape.length || !full.every((dim, axis) => dim === -1 || dim === shape[axis])) {
+    throw refuse(
+      request,
+      `unexpected shape for input '${input.name}' for model '${model.name}'. Expected ${shapeText(full)}, ` +
+        `got ${shapeText(exactShape ?? shape)}. ${batches ? BATCH_DIMENSION_NOTE : ""}`,
+    );
+  }
+  if (exactShape?.includes(0n) === true) {
+    // Without elements, and so without a contradiction, but no tensor here can have such a size.
+    throw refuse(
+      request,
+      `shape ${shapeText(exactShape)} of input '${input.name}' for model '${model.name}' has a dimension beyond ` +
+        `${Number.MAX_SAFE_INTEGER}, the largest one here`,
+    );
+  }
 }
 
-function shapeText(shape: readonly number[]): string {
+function shapeText(shape: readonly (number | bigint)[]): string {
   return `[${shape.join(",")}]`;
 }
 
@@ -214,10 +230,11 @@ function checkSize(request: InferenceRequest, model: RequestTarget, input: Bytes
   if (expectedBytes === undefined) {
     checkStringElements(input, { modelName: model.name, requestId: request.id });
   } else if (input.bytes.byteLength !== expectedBytes) {
+    const exact = exactElementCount(input) * BigInt(elementByteSize(input.datatype));
     throw refuse(
       request,
       `input byte size mismatch for input '${input.name}' for model '${model.name}'. ` +
-        `Expected ${expectedBytes}, got ${input.bytes.byteLength}`,
+        `Expected ${exact}, got ${input.bytes.byteLength}`,
     );
   }
 }

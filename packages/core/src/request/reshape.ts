@@ -1,3 +1,4 @@
+import type { ModelSignature } from "@naiad/model-config";
 import type { Tensor } from "@naiad/protocol";
 
 /**
@@ -21,4 +22,11 @@ export function reshapeTensor(
   let next = 0;
   const dims = to.map((dim) => (dim === -1 ? (variable[next++] ?? dim) : dim));
   return { ...tensor, shape: [...batch, ...dims] };
+}
+
+/** An output as the client sees it: the model's own shape follows `reshape`, the client's `dims`. */
+export function clientShaped(output: Tensor, { outputs, maxBatchSize }: ModelSignature): Tensor {
+  const declared = outputs.find(({ name }) => name === output.name);
+  if (declared?.reshape === undefined) return output;
+  return reshapeTensor(output, { from: declared.reshape, to: declared.dims, batches: maxBatchSize > 0 });
 }

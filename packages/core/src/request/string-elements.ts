@@ -1,5 +1,5 @@
 import type { BytesTensor } from "@naiad/protocol";
-import { InferenceError, elementCount, requestIdPrefix } from "@naiad/protocol";
+import { InferenceError, elementCount, exactElementCount, requestIdPrefix } from "@naiad/protocol";
 
 const LENGTH_BYTES = 4;
 
@@ -43,7 +43,7 @@ export function checkStringElements(
     count += 1;
   }
   if (count !== expectedCount) {
-    throw invalid(`${prefix}expected ${expectedCount} string elements ${where}, got ${count}`);
+    throw invalid(`${prefix}expected ${exactElementCount(input)} string elements ${where}, got ${count}`);
   }
 }
 

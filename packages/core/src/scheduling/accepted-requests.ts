@@ -1,11 +1,12 @@
+import type { WireError } from "@naiad/protocol";
 import { InferenceError, requestIdPrefix } from "@naiad/protocol";
 import type { Clock, ExecutionTimes, InstanceOutcome, Logger } from "../ports.ts";
-
 import type { ModelStatisticsRecorder } from "../statistics/model-statistics.ts";
-import type { CompletedExecution } from "./work-source.ts";
+import type { CompletedExecution, DecoupledEnd, DecoupledResponse } from "./work-source.ts";
+import { deliver, deliverResponse } from "./deliver.ts";
 import { OrderedAnswers } from "./ordered-answers.ts";
 import type { QueuedRequest } from "./queued-request.ts";
-import type { FailureReason, RequestOutcome, ScheduledRequest } from "./scheduler.ts";
+import type { FailureReason, RequestOutcome, ScheduledRequest, StreamedResponse } from "./scheduler.ts";
 
 export interface AcceptedRequestsOptions {
   readonly modelName: string;
@@ -13,6 +14,8 @@ export interface AcceptedRequestsOptions {
   readonly logger: Logger;
   readonly statistics: ModelStatisticsRecorder;
   readonly preserveOrdering: boolean;
+  /** Where the order is not that of acceptance but that in which `dispatched` is called. */
+  readonly orderedFrom?: "dispatch";
   /** Called when a request was cancelled, after its answer: it must not be executed any more. */
   readonly onCancelled: (request: QueuedRequest) => void;
 }
@@ -23,7 +26,7 @@ export interface AcceptedRequestsOptions {
  */
 export class AcceptedRequests {
   readonly #options: AcceptedRequestsOptions;
-  readonly #ordered: OrderedAnswers | undefined;
+  readonly #ordered: OrderedAnswers<QueuedRequest> | undefined;
   readonly #whenDrained: (() => void)[] = [];
   #inflightCount = 0;
   #stopped = false;
@@ -39,20 +42,22 @@ export class AcceptedRequests {
 
   /** Throws when the scheduler was stopped or nobody waits for the answer any more. */
   assertAcceptable({ request, signal }: ScheduledRequest): void {
-    if (this.#stopped) {
-      throw new InferenceError(
-        "UNAVAILABLE",
-        `${requestIdPrefix(request.id)}Server is stopping, scheduler for model has stopped accepting new inference requests`,
-      );
-    }
+    if (this.#stopped) throw stopping(request.id);
     if (signal.aborted) throw cancelled(request.id);
+  }
+
+  get isStopped(): boolean {
+    return this.#stopped;
   }
 
   /** From here on the request will be answered. */
   add(request: QueuedRequest): void {
     this.#inflightCount += 1;
-    this.#ordered?.expect(request);
+    request.pendingIn = this.#options.statistics.pending;
+    request.pendingIn.value += 1;
+    if (this.#options.orderedFrom === undefined) this.#ordered?.expect(request);
     const onAbort = (): void => {
+      request.cancelledNs = this.#options.clock.nowNs();
       this.fail(request, cancelled(request.scheduled.request.id), "CANCELED");
       this.#options.onCancelled(request);
     };
@@ -60,31 +65,76 @@ export class AcceptedRequests {
     request.scheduled.signal.addEventListener("abort", onAbort);
   }
 
+  /** For `orderedFrom: "dispatch"`: its answer does not overtake those of the requests before. */
+  dispatched(request: QueuedRequest): void {
+    this.#ordered?.expect(request);
+  }
+
   /** Answers at once. */
   fail(request: QueuedRequest, error: InferenceError, reason: FailureReason): void {
-    if (request.answered) return;
+    if (request.answered) {
+      this.#cleanedUp(request);
+      return;
+    }
     this.#fail(request, error, reason);
     this.#ordered?.giveUp(request);
   }
 
+  /** Answers in the request's turn where answers are ordered, else at once. */
+  failInTurn(request: QueuedRequest, error: InferenceError, reason: FailureReason): void {
+    if (request.answered) return;
+    this.#inTurn(request, () => {
+      this.#fail(request, error, reason);
+    });
+  }
+
   complete(execution: CompletedExecution): void {
-    const { requests, outcomes, times, startNs } = execution;
+    const { entries, outcomes, times, startNs } = execution;
     const { statistics } = this.#options;
     let rows = 0;
-    for (const request of requests) rows += request.rows;
+    for (const { executed } of entries) rows += Math.max(1, executed.batchSize);
     const charged = { startNs, times, rows };
-    if (outcomes.some((outcome) => outcome.kind === "response")) statistics.executed({ rows, times });
+    if (outcomes.some((outcome) => outcome.kind !== "error")) statistics.executed({ rows, times });
     if (execution.isRetry) statistics.limited("retry");
 
-    for (const [index, request] of requests.entries()) {
-      if (request.answered) continue;
+    for (const [index, { request }] of entries.entries()) {
+      if (request === undefined || request.answered) continue;
       const outcome = outcomes[index] ?? missingOutcome(this.#options.modelName, execution);
-      const complete = (): void => {
+      if (outcome.kind === "decoupled") continue;
+      this.#inTurn(request, () => {
         this.#complete(request, outcome, charged);
-      };
-      if (this.#ordered === undefined) complete();
-      else this.#ordered.settle(request, complete);
+      });
     }
+  }
+
+  /** A response of a decoupled request. Resolves when there is room for another, at once where nobody waits any more. */
+  respond(request: QueuedRequest, response: DecoupledResponse): Promise<void> {
+    if (request.answered) return Promise.resolve();
+    const outcome = streamed(response);
+    const computeInferNs = this.#lapse(request);
+    const ordered = this.#ordered;
+    if (ordered === undefined) return this.#respond(request, outcome, computeInferNs);
+    return new Promise((resolve) => {
+      ordered.during(request, () => {
+        resolve(this.#respond(request, outcome, computeInferNs));
+      });
+    });
+  }
+
+  /** A decoupled request has had its last response. */
+  end(request: QueuedRequest, { times, flag }: DecoupledEnd): void {
+    if (request.answered) {
+      this.#cleanedUp(request);
+      return;
+    }
+    const { statistics } = this.#options;
+    const durationNs = this.#lapse(request);
+    this.#inTurn(request, () => {
+      const index = request.responseCount;
+      if (flag === "alone") statistics.streamed({ kind: "empty_response", index, durationNs });
+      statistics.succeeded({ rows: request.rows, durationNs: this.#age(request), times, responses: index });
+      this.#answer(request, { kind: "end", times });
+    });
   }
 
   /** Resolves when every request is answered; accepts no more. */
@@ -96,18 +146,24 @@ export class AcceptedRequests {
     });
   }
 
+  #inTurn(request: QueuedRequest, answer: () => void): void {
+    if (this.#ordered === undefined) answer();
+    else this.#ordered.settle(request, answer);
+  }
+
   #complete(
     request: QueuedRequest,
-    outcome: InstanceOutcome,
+    outcome: Exclude<InstanceOutcome, { readonly kind: "decoupled" }>,
     execution: { readonly startNs: number; readonly times: ExecutionTimes; readonly rows: number },
   ): void {
-    if (outcome.kind === "error") {
-      const { code, message } = outcome.error;
+    if (outcome.kind !== "response") {
+      const { code, message } = outcome.kind === "error" ? outcome.error : NOT_ITERATIVE;
       this.#fail(request, new InferenceError(code, message), "BACKEND");
       return;
     }
     const times = { queueNs: execution.startNs - request.enqueueNs, ...execution.times };
-    this.#options.statistics.succeeded({ rows: request.rows, durationNs: this.#age(request), times });
+    const { rows, responseCount: responses } = request;
+    this.#options.statistics.succeeded({ rows, durationNs: this.#age(request), times, responses });
     this.#answer(request, {
       kind: "response",
       outputs: outcome.outputs,
@@ -118,8 +174,46 @@ export class AcceptedRequests {
   }
 
   #fail(request: QueuedRequest, error: InferenceError, reason: FailureReason): void {
-    this.#options.statistics.failed({ reason, durationNs: this.#age(request) });
+    const { responseCount: responses } = request;
+    this.#options.statistics.failed({ reason, durationNs: this.#age(request), responses });
     this.#answer(request, { kind: "error", error, reason });
+  }
+
+  #respond(request: QueuedRequest, response: StreamedResponse, computeInferNs: number): Promise<void> {
+    if (request.answered) return Promise.resolve();
+    const { clock, statistics } = this.#options;
+    if (request.scheduled.onResponse === undefined) {
+      this.fail(request, new InferenceError("INTERNAL", NOT_DECOUPLED), "BACKEND");
+      return Promise.resolve();
+    }
+    const startNs = clock.nowNs();
+    const index = request.responseCount;
+    if (index === 0) statistics.firstResponse(this.#age(request));
+    request.responseCount += 1;
+    const room = deliverResponse(response, request.scheduled, this.#options);
+    statistics.streamed({
+      kind: response.kind === "response" ? "success" : "fail",
+      index,
+      computeInferNs,
+      computeOutputNs: clock.nowNs() - startNs,
+    });
+    return room.then(() => {
+      request.respondedNs = clock.nowNs();
+    });
+  }
+
+  /** Nobody waited any more, and now the model does nothing for it any more either. */
+  #cleanedUp(request: QueuedRequest): void {
+    const { cancelledNs, responseCount: index } = request;
+    if (cancelledNs === undefined) return;
+    request.cancelledNs = undefined;
+    const { statistics, clock } = this.#options;
+    statistics.streamed({ kind: "cancel", index, durationNs: clock.nowNs() - cancelledNs });
+  }
+
+  /** Since there was something to do for its next response. */
+  #lapse({ respondedNs, executionStartNs }: QueuedRequest): number {
+    return this.#options.clock.nowNs() - Math.max(respondedNs, executionStartNs);
   }
 
   #age(request: QueuedRequest): number {
@@ -128,26 +222,48 @@ export class AcceptedRequests {
 
   #answer(request: QueuedRequest, outcome: RequestOutcome): void {
     request.answered = true;
+    request.endPending();
     this.#inflightCount -= 1;
     if (request.onAbort !== undefined) {
       request.scheduled.signal.removeEventListener("abort", request.onAbort);
       request.onAbort = undefined;
     }
-    try {
-      request.scheduled.respond(outcome);
-    } catch (thrown) {
-      const { modelName, logger } = this.#options;
-      logger.log("error", `model '${modelName}': a response could not be delivered: ${String(thrown)}`);
-    }
+    deliver(outcome, request.scheduled, this.#options);
     if (this.#inflightCount === 0) for (const resolve of this.#whenDrained.splice(0)) resolve();
   }
 }
 
-function cancelled(requestId: string): InferenceError {
+/** What a request is told that comes after the scheduler was stopped. */
+export function stopping(requestId: string): InferenceError {
+  return new InferenceError(
+    "UNAVAILABLE",
+    `${requestIdPrefix(requestId)}Server is stopping, scheduler for model has stopped accepting new inference requests`,
+  );
+}
+
+/** What a request is told that nobody waits for any more. */
+export function cancelled(requestId: string): InferenceError {
   return new InferenceError("CANCELLED", `${requestIdPrefix(requestId)}request was cancelled`);
 }
 
-function missingOutcome(modelName: string, execution: CompletedExecution): InstanceOutcome {
-  const message = `an instance of model '${modelName}' answered ${execution.outcomes.length} of ${execution.requests.length} requests`;
+const NOT_ITERATIVE: WireError = {
+  code: "INTERNAL",
+  message: "only a model with 'iterative_sequence' can have a request executed again",
+};
+
+const NOT_DECOUPLED =
+  "the model gave several responses although 'model_transaction_policy' does not say that it is decoupled";
+
+function streamed(response: DecoupledResponse): StreamedResponse {
+  if (response.kind === "response") return response;
+  const { error, final } = response;
+  return { kind: "error", error: new InferenceError(error.code, error.message), ...(final && { final }) };
+}
+
+function missingOutcome(
+  modelName: string,
+  execution: CompletedExecution,
+): Extract<InstanceOutcome, { readonly kind: "error" }> {
+  const message = `an instance of model '${modelName}' answered ${execution.outcomes.length} of ${execution.entries.length} requests`;
   return { kind: "error", error: { code: "INTERNAL", message } };
 }

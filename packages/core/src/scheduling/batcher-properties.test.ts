@@ -1,4 +1,5 @@
 import type { FakeAnswer, FakeExecution, SchedulerFixture, SentRequest } from "@naiad/testing";
+import type { RequestOutcome } from "./scheduler.ts";
 import { createSchedulerFixture } from "@naiad/testing";
 import { InferenceError } from "@naiad/protocol";
 import fc from "fast-check";
@@ -107,6 +108,10 @@ interface Run {
   readonly fixture: SchedulerFixture;
   readonly sent: readonly SentRequest[];
   readonly levelOf: ReadonlyMap<string, number>;
+  /** Requests that got what an instance made of them, in the order of the answers. */
+  readonly executedAnswers: readonly string[];
+  /** The most requests of one level that ever waited for their first execution. */
+  readonly mostWaiting: number;
 }
 
 async function play(
@@ -132,6 +137,20 @@ async function play(
   });
   const sent: SentRequest[] = [];
   const levelOf = new Map<string, number>();
+  const executedAnswers: string[] = [];
+  let mostWaiting = 0;
+  const countWaiting = (level: number): number => {
+    const started = new Set(fixture.backend.executions.flatMap((execution) => execution.requestIds));
+    const nowNs = fixture.clock.nowNs();
+    return sent.filter(
+      ({ id, outcomes, sentNs }) =>
+        outcomes.length === 0 &&
+        !started.has(id) &&
+        levelOf.get(id) === level &&
+        // What has expired at this very moment is answered at its end.
+        !(model.timeoutAction === "REJECT" && model.timeoutUs > 0 && sentNs + 200 * US <= nowNs),
+    ).length;
+  };
   for (const step of run.steps) {
     switch (step.kind) {
       case "send": {
@@ -141,10 +160,17 @@ async function play(
         try {
           // Only rows without content may be none.
           const dims = [rows === 0 ? 0 : width];
-          const request = fixture.send({ ...rest, rows, dims, ...sequence });
-          expect(request.outcomes).toEqual([]);
+          const id = String(sent.length + 1);
+          const onAnswer = (outcome: RequestOutcome): void => {
+            if (outcome.kind !== "error" || outcome.reason === "BACKEND") executedAnswers.push(id);
+          };
+          const request = fixture.send({ ...rest, rows, dims, ...sequence, onAnswer });
+          expect(request).toMatchObject({ id, outcomes: [] });
           sent.push(request);
-          levelOf.set(request.id, step.priority >= 1 && step.priority <= model.levels ? step.priority : 2);
+          const hasLevel = step.priority >= 1 && step.priority <= model.levels;
+          const level = model.levels === 0 ? 0 : hasLevel ? step.priority : 2;
+          levelOf.set(id, level);
+          mostWaiting = Math.max(mostWaiting, countWaiting(level));
         } catch (thrown) {
           expect(thrown).toMatchObject({ code: "UNAVAILABLE" });
         }
@@ -162,7 +188,7 @@ async function play(
     }
   }
   await fixture.clock.drain({ maxTimers: 2_000 });
-  return { fixture, sent, levelOf };
+  return { fixture, sent, levelOf, executedAnswers, mostWaiting };
 }
 
 function configOf(model: Model): string {
@@ -229,6 +255,28 @@ describe("the dynamic batcher under random arrivals, cancels, timeouts and losse
           expect(count).toBeLessThanOrEqual(8);
           if (outcomes[0]?.kind === "response") expect(count).toBeGreaterThan(0);
         }
+      }),
+      settings,
+    );
+  });
+
+  it("never has more of one level waiting than the queue may hold", async () => {
+    const limited = run.filter(({ model }) => model.maxQueueSize > 0);
+    await fc.assert(
+      fc.asyncProperty(limited, async (input) => {
+        const { mostWaiting } = await play(input);
+        expect(mostWaiting).toBeLessThanOrEqual(input.model.maxQueueSize);
+      }),
+      settings,
+    );
+  });
+
+  it("answers in the order of arrival where it preserves that, but for what is cancelled and expires", async () => {
+    const ordered = run.map((input) => ({ ...input, model: { ...input.model, preserveOrdering: true } }));
+    await fc.assert(
+      fc.asyncProperty(ordered, async (input) => {
+        const { executedAnswers } = await play(input);
+        expect(executedAnswers).toEqual(executedAnswers.toSorted((a, b) => Number(a) - Number(b)));
       }),
       settings,
     );

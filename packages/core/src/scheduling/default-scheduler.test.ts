@@ -94,15 +94,3 @@ describe("the default scheduler", () => {
     expect(stopped).toBe(true);
   });
 });
-
-describe("createScheduler", () => {
-  it.each([
-    ["sequence_batching { }", "model 'm' needs sequence batching, which is not supported yet"],
-    ["ensemble_scheduling { }", "model 'm' is an ensemble, which is not supported yet"],
-  ])("refuses %s", async (scheduling, message) => {
-    await expect(createSchedulerFixture({ config: CONFIG + scheduling })).rejects.toMatchObject({
-      code: "UNSUPPORTED",
-      message,
-    });
-  });
-});

@@ -2,7 +2,7 @@ import type { InferenceError } from "@naiad/protocol";
 import { AcceptedRequests } from "./accepted-requests.ts";
 import { PLAIN_QUEUE } from "./batching-config.ts";
 import type { SchedulerOptions } from "./scheduler-options.ts";
-import type { CompletedExecution, WorkSource } from "./work-source.ts";
+import type { CompletedExecution, DecoupledEnd, DecoupledResponse, WorkSource } from "./work-source.ts";
 import { QueuedRequest } from "./queued-request.ts";
 import { RequestQueue } from "./request-queue.ts";
 import type { ScheduledRequest, Scheduler } from "./scheduler.ts";
@@ -59,8 +59,20 @@ export class DefaultScheduler implements Scheduler, WorkSource {
     return requests;
   }
 
+  hasWork(): boolean {
+    return this.#queue.size > 0;
+  }
+
   completed(execution: CompletedExecution): void {
     this.#accepted.complete(execution);
+  }
+
+  responded(request: QueuedRequest, response: DecoupledResponse): Promise<void> {
+    return this.#accepted.respond(request, response);
+  }
+
+  ended(request: QueuedRequest, end: DecoupledEnd): void {
+    this.#accepted.end(request, end);
   }
 
   failed(request: QueuedRequest, error: InferenceError): void {

@@ -66,7 +66,7 @@ describe("without a delay", () => {
     fixture.send();
     await fixture.clock.drain();
     expect(executedIds(fixture)).toEqual(["1", "2,3"]);
-    expect(fixture.statistics.details().batchLimits).toMatchObject({ no_delay: 1, queue_empty: 1 });
+    expect(fixture.statistics.details().batchLimits).toMatchObject({ no_delay: 1, instance_busy: 1 });
   });
 
   it("lets two instances work at the same time", async () => {

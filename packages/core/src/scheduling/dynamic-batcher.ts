@@ -6,7 +6,7 @@ import type { BatchLimit } from "../statistics/model-statistics.ts";
 import { AcceptedRequests } from "./accepted-requests.ts";
 import { allowsPrefetching, batchingConfig, queueConfig, shapeKeyOf } from "./batching-config.ts";
 import type { SchedulerOptions } from "./scheduler-options.ts";
-import type { CompletedExecution, WorkSource } from "./work-source.ts";
+import type { CompletedExecution, DecoupledEnd, DecoupledResponse, WorkSource } from "./work-source.ts";
 import { QueuedRequest } from "./queued-request.ts";
 import { RequestQueue } from "./request-queue.ts";
 import type { ScheduledRequest, Scheduler, ValidRequest } from "./scheduler.ts";
@@ -22,10 +22,10 @@ class Payload implements WaitingPayload {
   shapeLimited = false;
   /** It stood open while all instances were busy. */
   waited = false;
-  #limit: BatchLimit = "queue_empty";
+  #limit: BatchLimit = "instance_busy";
 
   get limit(): BatchLimit {
-    return this.waited && !this.saturated ? "queue_empty" : this.#limit;
+    return this.waited && !this.saturated ? "instance_busy" : this.#limit;
   }
 
   get shapeKey(): string {
@@ -109,6 +109,8 @@ export class DynamicBatcher implements Scheduler, WorkSource {
       enqueueNs: nowNs,
       shapeKey: this.#shapeKey(scheduled.request),
     });
+    // What has expired takes no place in the queue any more, also when its timer is late.
+    this.#expire(nowNs);
     this.#queue.push(request);
     this.#accepted.add(request);
     this.#advance(nowNs);
@@ -124,12 +126,15 @@ export class DynamicBatcher implements Scheduler, WorkSource {
 
   take(): readonly QueuedRequest[] | undefined {
     const nowNs = this.#options.clock.nowNs();
+    const isFormedNow = this.#waiting.length === 0;
     while (this.#waiting.length === 0 && this.#step(nowNs, { demand: 1 }));
     const payload = this.#waiting.shift();
     if (payload === undefined) {
       this.#arm(nowNs);
       return undefined;
     }
+    // Had an instance been free, it would have been formed when its requests came, or at the end of their delay.
+    if (isFormedNow) payload.waited = true;
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       if (!mergesWith(payload, next, this.#config, nowNs)) break;
       payload.add(next.requests);
@@ -142,12 +147,24 @@ export class DynamicBatcher implements Scheduler, WorkSource {
     return payload.requests;
   }
 
+  hasWork(): boolean {
+    return this.#waiting.length > 0 || this.#queue.size > 0;
+  }
+
   completed(execution: CompletedExecution): void {
     this.#accepted.complete(execution);
   }
 
+  responded(request: QueuedRequest, response: DecoupledResponse): Promise<void> {
+    return this.#accepted.respond(request, response);
+  }
+
+  ended(request: QueuedRequest, end: DecoupledEnd): void {
+    this.#accepted.end(request, end);
+  }
+
   failed(request: QueuedRequest, error: InferenceError): void {
-    this.#accepted.fail(request, error, "BACKEND");
+    this.#accepted.failInTurn(request, error, "BACKEND");
   }
 
   failWaiting(error: InferenceError): void {
@@ -171,7 +188,7 @@ export class DynamicBatcher implements Scheduler, WorkSource {
   /** One decision of the policy. `demand`: instances that ask for work right now. Returns whether it changed anything. */
   #step(nowNs: number, { demand }: { readonly demand: number }): boolean {
     this.#waitUntilNs = Infinity;
-    this.#expired.push(...this.#queue.expire(nowNs));
+    this.#expire(nowNs);
     if (this.#queue.size === 0 || !this.#slotAvailable(demand)) return false;
     if (this.#open.saturated) this.#open = new Payload();
 
@@ -201,6 +218,11 @@ export class DynamicBatcher implements Scheduler, WorkSource {
     /** Most payloads that may wait while every instance is busy. */
     const prefetchLimit = this.#allowsPrefetching ? 2 * instanceCount : 0;
     return this.#waiting.length < Math.max(prefetchLimit, idleCount + demand);
+  }
+
+  /** They are answered by the timer, which is due: never from inside `enqueue`. */
+  #expire(nowNs: number): void {
+    for (const request of this.#queue.expire(nowNs)) this.#expired.push(request);
   }
 
   #withdraw(request: QueuedRequest): void {

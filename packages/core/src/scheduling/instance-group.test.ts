@@ -65,17 +65,42 @@ describe("a lost instance", () => {
     expect(fixture.statistics.details().failures.BACKEND).toBe(1);
   });
 
-  it("does not execute a request of a sequence twice", async () => {
+  it("that remembers sequences does not have their requests executed twice", async () => {
     const fixture = await start({
+      keepsState: true,
       onExecute: ({ generation }) =>
         generation === 0 ? { kind: "lose", culprit: true } : { kind: "complete" },
     });
     const sent = [fixture.send({ sequence: { id: 1n, start: true, end: false } })];
     await fixture.clock.drain();
     expect(answerTexts(sent)[0]).toMatch(
-      /^UNAVAILABLE .*which is not retried because it belongs to a sequence: lost by the script$/,
+      /^UNAVAILABLE .* was lost with the state of the sequence: lost by the script$/,
     );
     expect(fixture.backend.executions).toHaveLength(1);
+  });
+
+  it("that remembers anything does not have what it was lost with executed again", async () => {
+    const fixture = await start({
+      keepsState: true,
+      onExecute: ({ generation }) =>
+        generation === 0 ? { kind: "lose", culprit: true } : { kind: "complete" },
+    });
+    const sent = [fixture.send()];
+    await fixture.clock.drain();
+    expect(answerTexts(sent)[0]).toMatch(
+      /^INTERNAL .* was lost while it executed the request: lost by the script$/,
+    );
+    expect(fixture.backend.executions).toHaveLength(1);
+  });
+
+  it("has the requests of sequences executed again where it remembers nothing", async () => {
+    const fixture = await start({
+      onExecute: ({ generation }) =>
+        generation === 0 ? { kind: "lose", culprit: true } : { kind: "complete" },
+    });
+    const sent = [fixture.send({ sequence: { id: 1n, start: true, end: false } })];
+    await fixture.clock.drain();
+    expect(answerTexts(sent)).toEqual(["response"]);
   });
 
   it("that was not to blame gives its batch back as it was, without counting", async () => {
@@ -157,7 +182,10 @@ describe("a lost instance", () => {
     const errors: string[] = [];
     group.serve({
       take: () => (waiting.length > 0 ? waiting.splice(0) : undefined),
+      hasWork: () => waiting.length > 0,
       completed: () => undefined,
+      responded: () => Promise.resolve(),
+      ended: () => undefined,
       failed: (_, error) => errors.push(error.message),
       failWaiting: () => undefined,
     });
@@ -283,6 +311,21 @@ describe("starting", () => {
     expect(await starting).toMatchObject({ code: "UNSUPPORTED", message: "not here" });
     expect(clock.nowNs()).toBe(5 * MS);
     expect(backend.liveCount).toBe(0);
+  });
+
+  it("creates each instance with a signal of its own, however many there are", async () => {
+    const clock = createFakeClock();
+    const backend = createFakeBackend({ clock });
+    const signals = new Set<AbortSignal>();
+    const group = await startInstanceGroup({
+      ...groupOptions(clock, 12),
+      create: (placement, signal) => {
+        signals.add(signal);
+        return backend.create(placement, signal);
+      },
+    });
+    expect(signals.size).toBe(12);
+    await group.dispose();
   });
 
   it("can be aborted", async () => {

@@ -3,7 +3,10 @@ import { InferenceError } from "@naiad/protocol";
 import type { Clock, InstancePlacement, Logger, ModelInstance } from "../ports.ts";
 import type { Work } from "./after-loss.ts";
 import { planAfterLoss } from "./after-loss.ts";
+import { ExecutionResponses } from "./execution-responses.ts";
+import { GroupTurns } from "./group-turns.ts";
 import { InstanceSlot } from "./instance-slot.ts";
+import type { RateLimiter } from "./rate-limiter.ts";
 import { disposeSlots, startSlots } from "./start-slots.ts";
 import type { WorkSource } from "./work-source.ts";
 
@@ -18,6 +21,10 @@ export interface WantedInstances {
 export interface InstanceGroupOptions extends WantedInstances {
   readonly modelName: string;
   readonly version: number;
+  /** See `Backend.keepsState`. */
+  readonly keepsState?: boolean;
+  /** The server's. Absent: an instance executes whenever it is free. */
+  readonly rateLimiter?: RateLimiter | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Something in `status` other than a count has changed. */
@@ -27,8 +34,12 @@ export interface InstanceGroupOptions extends WantedInstances {
 /** The live instances of one model version. */
 export interface InstanceGroup {
   readonly instanceCount: number;
-  /** Instances that wait for work. */
+  /** Instances that wait for work and could execute it now. */
   readonly idleCount: number;
+  /** Instances that work now, in the order of the configuration; not those that are being replaced or were given up. */
+  readonly instanceNames: readonly string[];
+  /** See `Backend.keepsState`. */
+  readonly keepsState: boolean;
   /** The one source of its work. */
   serve(source: WorkSource): void;
   /** The source may have work. */
@@ -39,6 +50,8 @@ export interface InstanceGroup {
    */
   refusal(): InferenceError | undefined;
   status(): readonly InstanceReport[];
+  /** Asks the instances that work whether they are ready. Rejects with the first reason why one is not. */
+  checkReady(): Promise<void>;
   /**
    * Makes the instances that are wanted and not there yet; one of the same name on the same device stays. Nothing changes
    * before the result is committed. Rejects with the first error after disposing those that were made.
@@ -71,11 +84,16 @@ class LiveInstanceGroup implements InstanceGroup {
   readonly #idle: InstanceSlot[] = [];
   #retries: Work[] = [];
   #source: WorkSource | undefined = undefined;
+  readonly #turns: GroupTurns;
   #feeding = false;
   #disposed: Promise<void> | undefined = undefined;
 
   constructor(options: InstanceGroupOptions) {
     this.#options = options;
+    this.#turns = new GroupTurns({
+      rateLimiter: options.rateLimiter,
+      takerOf: (slot) => ({ wants: () => this.#wantsTurn(slot), take: () => this.#offer(slot) }),
+    });
   }
 
   async start(): Promise<void> {
@@ -85,19 +103,29 @@ class LiveInstanceGroup implements InstanceGroup {
 
   async prepare({ placements, create, signal }: WantedInstances): Promise<PreparedInstances> {
     const added: InstanceSlot[] = [];
-    const slots = placements.map((placement) => {
+    const instances = placements.map((placement) => {
       const present = this.#slots.find((slot) => slot.fits(placement));
-      if (present !== undefined) return present;
+      if (present !== undefined) return { placement, slot: present };
       const slot = this.#newSlot(placement, create);
       added.push(slot);
-      return slot;
+      return { placement, slot };
     });
-    await startSlots(added, signal);
+    const turns = this.#turns.prepare(instances);
+    try {
+      await startSlots(added, signal);
+    } catch (thrown) {
+      turns.abandon();
+      throw thrown;
+    }
     return {
       commit: () => {
-        this.#replaceSlots(slots);
+        turns.commit();
+        this.#replaceSlots(instances.map(({ slot }) => slot));
       },
-      abandon: () => disposeSlots(added),
+      abandon: () => {
+        turns.abandon();
+        return disposeSlots(added);
+      },
     };
   }
 
@@ -113,8 +141,8 @@ class LiveInstanceGroup implements InstanceGroup {
       onReady: (slot) => {
         if (this.#slots.includes(slot)) this.#becameReady(slot);
       },
-      onDown: (slot) => {
-        if (this.#slots.includes(slot)) this.#wentDown(slot);
+      onDown: (slot, reason) => {
+        if (this.#slots.includes(slot)) this.#wentDown(slot, reason);
       },
     });
   }
@@ -134,6 +162,7 @@ class LiveInstanceGroup implements InstanceGroup {
     }
     this.#idle.push(...added.filter((slot) => slot.isIdle));
     this.#options.onChange?.();
+    this.#source?.instancesChanged?.();
     this.wake();
   }
 
@@ -142,7 +171,19 @@ class LiveInstanceGroup implements InstanceGroup {
   }
 
   get idleCount(): number {
-    return this.#idle.length;
+    return this.#turns.countReady(this.#idle);
+  }
+
+  get keepsState(): boolean {
+    return this.#options.keepsState === true;
+  }
+
+  get instanceNames(): readonly string[] {
+    return this.#slots.filter(({ isWorking }) => isWorking).map(({ name }) => name);
+  }
+
+  async checkReady(): Promise<void> {
+    await Promise.all(this.#slots.map((slot) => slot.checkReady()));
   }
 
   serve(source: WorkSource): void {
@@ -151,22 +192,41 @@ class LiveInstanceGroup implements InstanceGroup {
   }
 
   wake(): void {
-    if (this.#feeding || this.#disposed !== undefined) return;
+    if (this.#disposed !== undefined) return;
+    const { rateLimiter } = this.#options;
+    if (rateLimiter === undefined) this.#feed();
+    else rateLimiter.advance();
+  }
+
+  #feed(): void {
+    if (this.#feeding) return;
     this.#feeding = true;
     try {
-      for (;;) {
-        const slot = this.#idle.shift();
-        if (slot === undefined) return;
-        const work = this.#nextWork();
-        if (work === undefined) {
-          this.#idle.unshift(slot);
-          return;
-        }
-        void this.#run(slot, work);
+      let without = 0;
+      for (let slot = this.#idle[0]; slot !== undefined; slot = this.#idle[without]) {
+        without = this.#offer(slot) ? 0 : without + 1;
       }
     } finally {
       this.#feeding = false;
     }
+  }
+
+  /** Whether there was work for it, which it executes now. */
+  #offer(slot: InstanceSlot): boolean {
+    const index = this.#idle.indexOf(slot);
+    this.#idle.splice(index, 1);
+    const work = this.#nextWork(slot);
+    if (work === undefined) {
+      this.#idle.splice(index, 0, slot);
+      return false;
+    }
+    void this.#run(slot, work);
+    return true;
+  }
+
+  #wantsTurn(slot: InstanceSlot): boolean {
+    if (this.#disposed !== undefined || !this.#idle.includes(slot)) return false;
+    return this.#retries.length > 0 || this.#source?.hasWork(slot.name) === true;
   }
 
   refusal(): InferenceError | undefined {
@@ -186,45 +246,61 @@ class LiveInstanceGroup implements InstanceGroup {
 
   async #dispose(): Promise<void> {
     await Promise.all([disposeSlots(this.#slots), ...this.#leaving]);
+    this.#turns.leave();
     const { modelName } = this.#options;
     this.#failRetries(
       new InferenceError("UNAVAILABLE", `model '${modelName}' was unloaded before the request was executed`),
     );
   }
 
-  #nextWork(): Work | undefined {
+  #nextWork({ name }: InstanceSlot): Work | undefined {
     for (;;) {
       const retry = this.#retries.shift();
       if (retry === undefined) break;
-      const requests = retry.requests.filter((request) => !request.answered);
-      if (requests.length > 0) return { ...retry, requests };
+      const entries = retry.entries.filter(({ request }) => request?.answered === false);
+      if (entries.length > 0) return { ...retry, entries };
     }
-    const requests = this.#source?.take();
-    return requests === undefined ? undefined : { requests, ownLosses: 0, strayLosses: 0 };
+    const entries = this.#source?.take(name);
+    return entries === undefined ? undefined : { entries, ownLosses: 0, strayLosses: 0 };
   }
 
   /** Never rejects. */
   async #run(slot: InstanceSlot, work: Work): Promise<void> {
-    const startNs = this.#options.clock.nowNs();
-    const result = await slot.execute(work.requests.map(({ scheduled }) => scheduled.request));
+    const { clock } = this.#options;
+    const startNs = clock.nowNs();
+    const turns = this.#turns.of(slot);
+    const { entries } = work;
+    const { keepsState } = this;
+    const { modelName } = this.#options;
+    for (const { request } of entries) request?.endPending();
+    const responses = new ExecutionResponses({ entries, startNs, clock, source: this.#source });
+    const result = await slot.execute(
+      entries.map(({ executed }) => executed),
+      responses,
+    );
     switch (result.kind) {
-      case "completed":
+      case "completed": {
+        const { outcomes, times } = result;
+        const execution = { entries, outcomes, times, startNs, isRetry: work.ownLosses > 0 };
+        this.#source?.executed?.(execution);
         if (slot.isIdle && this.#slots.includes(slot)) this.#idle.push(slot);
+        turns?.release();
         this.wake();
-        this.#source?.completed({
-          requests: work.requests,
-          outcomes: result.outcomes,
-          times: result.times,
-          startNs,
-          isRetry: work.ownLosses > 0,
-        });
+        this.#source?.completed(execution);
         return;
+      }
       case "lost": {
-        const plan = planAfterLoss(work, result, { model: this.#options.modelName, name: slot.name });
+        const plan = planAfterLoss(work, result, {
+          model: modelName,
+          name: slot.name,
+          keepsState,
+          hasAnswered: (entry) => responses.hasAnswered(entry),
+        });
         this.#retries.unshift(...plan.retries);
         for (const { request, error } of plan.failures) this.#source?.failed(request, error);
         const failure = this.#failure();
         if (failure !== undefined) this.#failRetries(failure);
+        turns?.release();
         this.wake();
       }
     }
@@ -233,12 +309,15 @@ class LiveInstanceGroup implements InstanceGroup {
   #becameReady(slot: InstanceSlot): void {
     this.#idle.push(slot);
     this.#options.onChange?.();
+    this.#source?.instancesChanged?.();
     this.wake();
   }
 
-  #wentDown(slot: InstanceSlot): void {
+  #wentDown(slot: InstanceSlot, reason: string): void {
     this.#removeIdle(slot);
     this.#options.onChange?.();
+    this.#source?.instanceLost?.(slot.name, reason);
+    this.#source?.instancesChanged?.();
     const failure = this.#failure();
     if (failure === undefined) return;
     this.#failRetries(failure);
@@ -262,8 +341,8 @@ class LiveInstanceGroup implements InstanceGroup {
   #failRetries(error: InferenceError): void {
     const retries = this.#retries;
     this.#retries = [];
-    for (const { requests } of retries) {
-      for (const request of requests) this.#source?.failed(request, error);
+    for (const { request } of retries.flatMap(({ entries }) => entries)) {
+      if (request !== undefined) this.#source?.failed(request, error);
     }
   }
 }

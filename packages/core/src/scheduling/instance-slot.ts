@@ -4,12 +4,14 @@ import type {
   CancelTimer,
   Clock,
   ExecutionResult,
+  ExecuteContext,
   InstancePlacement,
   InstanceRequest,
   Logger,
   LossResult,
   ModelInstance,
 } from "../ports.ts";
+import type { ExecutionResponses } from "./execution-responses.ts";
 import { REPLACEMENT, replacementDelayNs } from "./replacement-policy.ts";
 
 export interface InstanceSlotOptions {
@@ -22,7 +24,7 @@ export interface InstanceSlotOptions {
   /** It has a new instance, which waits for work. */
   readonly onReady: (slot: InstanceSlot) => void;
   /** Its instance was lost, or it was given up. */
-  readonly onDown: (slot: InstanceSlot) => void;
+  readonly onDown: (slot: InstanceSlot, reason: string) => void;
 }
 
 type SlotState =
@@ -40,6 +42,8 @@ export class InstanceSlot {
   #running: Promise<ExecutionResult> | undefined = undefined;
   #replacing: Promise<void> | undefined = undefined;
   #lostWhileBusy: string | undefined = undefined;
+  /** Executions that are over and of which decoupled requests are still open, with what resolves when none is. */
+  readonly #open = new Map<ExecutionResponses, Promise<void>>();
   #cancelTimer: CancelTimer | undefined = undefined;
   #executionCount = 0;
   #nonFiniteOutputs = 0;
@@ -68,6 +72,16 @@ export class InstanceSlot {
     if (own.instanceName !== instanceName || this.failure !== undefined) return false;
     if (own.device.kind === "cpu" || device.kind === "cpu") return own.device.kind === device.kind;
     return own.device.adapter === device.adapter;
+  }
+
+  /** Whether there is an instance, idle or not. */
+  get isWorking(): boolean {
+    return "instance" in this.#state;
+  }
+
+  /** Rejects where there is an instance that says it is not ready. */
+  async checkReady(): Promise<void> {
+    if ("instance" in this.#state) await this.#state.instance.checkReady?.();
   }
 
   get isIdle(): boolean {
@@ -101,17 +115,22 @@ export class InstanceSlot {
   }
 
   /** Only while idle. Never rejects. */
-  async execute(requests: readonly InstanceRequest[]): Promise<ExecutionResult> {
+  async execute(
+    requests: readonly InstanceRequest[],
+    responses: ExecutionResponses,
+  ): Promise<ExecutionResult> {
     const state = this.#state;
     if (state.kind !== "idle") return { kind: "lost", reason: "the instance is not there", culprit: false };
     this.#state = { ...state, kind: "busy" };
-    this.#running = settled(state.instance, requests);
+    this.#running = settled(state.instance, requests, responses);
     const result = await this.#running;
     this.#running = undefined;
     if (result.kind === "lost") {
+      responses.abandon();
       this.#lose(result.reason);
       return result;
     }
+    this.#keepOpen(responses, responses.executed(result.outcomes, result.times));
     this.#executionCount += 1;
     this.#nonFiniteOutputs += result.nonFiniteOutputs ?? 0;
     this.#forgetSetbacks();
@@ -132,15 +151,24 @@ export class InstanceSlot {
     return true;
   }
 
-  /** Waits for a running execution. */
+  /** Waits for a running execution, and for the decoupled requests that are open. */
   async dispose(): Promise<void> {
     this.#ending.abort();
     this.#cancelTimer?.();
     await this.#running;
     await this.#replacing;
+    while (this.#open.size > 0) await Promise.all(this.#open.values());
     const state = this.#state;
     this.#state = { kind: "disposed" };
     if ("instance" in state) await state.instance.dispose();
+  }
+
+  #keepOpen(responses: ExecutionResponses, closed: Promise<void> | undefined): void {
+    if (closed === undefined) return;
+    const forgotten = closed.then(() => {
+      this.#open.delete(responses);
+    });
+    this.#open.set(responses, forgotten);
   }
 
   #install(instance: ModelInstance): void {
@@ -167,7 +195,12 @@ export class InstanceSlot {
     this.#setbacks += 1;
     this.#state = { kind: "replacing", reason };
     this.#disposeLost(state.instance);
-    this.#options.onDown(this);
+    for (const responses of this.#open.keys()) {
+      responses.lose(
+        `instance '${this.name}' of model '${this.#options.modelName}' was lost before the request had ended: ${reason}`,
+      );
+    }
+    this.#options.onDown(this, reason);
     this.#next();
   }
 
@@ -190,7 +223,7 @@ export class InstanceSlot {
     if (this.#attempts >= REPLACEMENT.maxAttempts) {
       this.#log("error", `was given up after ${this.#attempts} attempts: ${reason}`);
       this.#state = { kind: "failed", reason, sinceNs: clock.nowNs() };
-      this.#options.onDown(this);
+      this.#options.onDown(this, reason);
       return;
     }
     const delayNs = replacementDelayNs(this.#setbacks);
@@ -249,9 +282,10 @@ function reportedState(state: SlotState): InstanceReport["state"] {
 async function settled(
   instance: ModelInstance,
   requests: readonly InstanceRequest[],
+  context: ExecuteContext,
 ): Promise<ExecutionResult> {
   try {
-    return await instance.execute(requests);
+    return await instance.execute(requests, context);
   } catch (thrown) {
     const loss: LossResult = { kind: "lost", reason: InferenceError.from(thrown).message, culprit: true };
     return loss;

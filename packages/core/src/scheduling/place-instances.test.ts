@@ -190,6 +190,21 @@ describe("placeInstances", () => {
       ],
       instances: [{ placement: { note: "has kind KIND_GPU but no GPUs are available: it runs on the CPU" } }],
     });
+    const hint = " (there is a software adapter, which allowSoftwareGpu makes one)";
+    const software = place({ config: "instance_group { kind: KIND_GPU }", gpus: [SOFTWARE] });
+    expect(software).toMatchObject({
+      instances: [
+        { placement: { note: `has kind KIND_GPU but no GPUs are available: it runs on the CPU${hint}` } },
+      ],
+    });
+    const refused = place({
+      config: "instance_group { kind: KIND_GPU }",
+      gpus: [SOFTWARE],
+      options: { gpuFallback: "error" },
+    });
+    expect(summary(refused)).toBe(
+      `instance group m_0 of model m has kind KIND_GPU but no GPUs are available${hint}`,
+    );
     const folded = place({
       config: "instance_group { kind: KIND_GPU gpus: [1] }",
       gpus: [GPU],
@@ -198,6 +213,13 @@ describe("placeInstances", () => {
     expect(folded).toMatchObject({
       warnings: ["instance group m_0 of model m asks for GPU 1, which is not there: it runs on GPU 0"],
       instances: [{ placement: { note: "asks for GPU 1, which is not there: it runs on GPU 0" } }],
+    });
+  });
+
+  it.each([[[]], [[GPU]]])("warns of an isolate_worker that is no boolean, with the GPUs %j", (gpus) => {
+    const config = 'parameters { key: "isolate_worker" value { string_value: "yes" } }';
+    expect(place({ config, gpus })).toMatchObject({
+      warnings: ["model 'm': parameter 'isolate_worker' is 'yes', neither true nor false: false is used"],
     });
   });
 
@@ -220,6 +242,19 @@ describe("placeInstances", () => {
     });
     const busy = place({ config: "", capabilities: isolated, busyThreads: 5 });
     expect(busy).toMatchObject({ instances: [{ placement: { device: { threads: 4 } } }] });
+  });
+
+  it("gives each instance what its group needs to have a turn, also where it goes to the CPU", () => {
+    const result = place({
+      config:
+        'instance_group { kind: KIND_GPU rate_limiter { priority: 2 resources { name: "r" global: true count: 3 } } } ' +
+        "instance_group { kind: KIND_CPU count: 1 }",
+      gpus: [GPU],
+    });
+    const instances = result.kind === "placed" ? result.instances : [];
+    const rateLimit = { priority: 2, resources: [{ name: "r", global: true, count: 3 }] };
+    expect(instances.map(({ placement }) => placement.rateLimit)).toEqual([rateLimit, undefined]);
+    expect(instances[0]?.cpuAlternative?.rateLimit).toEqual(rateLimit);
   });
 
   it("does not change the configuration", () => {

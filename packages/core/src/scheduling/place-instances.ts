@@ -1,8 +1,13 @@
 import type { InstanceGroupContext, ModelConfig, ModelInstanceGroup } from "@naiad/model-config";
 import { listInstances, ModelInstanceGroup_Kind as Kind, validateInstanceGroups } from "@naiad/model-config";
 import type { Capabilities, ServerOptions } from "@naiad/protocol";
-import type { InstanceDevice, InstancePlacement } from "../ports.ts";
-import { isIsolated, threadCountParameter, verifyParameter } from "./placement-parameters.ts";
+import type { InstanceDevice, InstancePlacement, InstanceRateLimit } from "../ports.ts";
+import {
+  isIsolated,
+  isolationWarning,
+  threadCountParameter,
+  verifyParameter,
+} from "./placement-parameters.ts";
 import { shareThreads } from "./share-threads.ts";
 
 export type PlacementOptions = Pick<
@@ -76,7 +81,13 @@ export function placeInstances(input: PlacementInput): PlacementResult {
   const context = gpuContext(input.capabilities, options);
   const effective = effectiveGroups(input, context);
   const [issue] = validateInstanceGroups(effective.config, context);
-  if (issue !== undefined) return { kind: "refused", error: issue.message };
+  if (issue !== undefined) {
+    const isWithoutGpu = gpuIds(context).length === 0 && effective.config.instanceGroup.some(isGpuGroup);
+    return {
+      kind: "refused",
+      error: issue.message + (isWithoutGpu ? softwareHint(input.capabilities) : ""),
+    };
+  }
 
   const seats = seatsOf(effective.config, input.written);
   if (seats.length === 0) {
@@ -91,17 +102,20 @@ export function placeInstances(input: PlacementInput): PlacementResult {
     instances: seats.length,
     busyThreads: input.busyThreads ?? 0,
   });
-  const warnings = [...effective.warnings, ...(threads.warning === undefined ? [] : [threads.warning])];
+  const warnings = [...effective.warnings, threads.warning, isolationWarning(config)].filter(
+    (warning) => warning !== undefined,
+  );
   const verify = verifyParameter(config, options.verify);
   const instancesOnAdapter = new Map<number, number>();
 
-  const instances = seats.map(({ instanceName, groupIndex, kind, adapter }): PlannedInstance => {
+  const instances = seats.map(({ instanceName, groupIndex, kind, adapter, rateLimit }): PlannedInstance => {
     const note = effective.notes.get(groupIndex);
     const onCpu: InstancePlacement = {
       instanceName,
       device: { kind: "cpu", threads: threads.perInstance },
       workerKey: `cpu:${input.owner}:${instanceName}`,
       ...(note === undefined ? {} : { note }),
+      ...(rateLimit === undefined ? {} : { rateLimit }),
     };
     if (kind !== Kind.GPU) return { placement: onCpu };
 
@@ -122,6 +136,14 @@ export function placeInstances(input: PlacementInput): PlacementResult {
   return { kind: "placed", instances, warnings };
 }
 
+function gpuIds({ gpus }: InstanceGroupContext): readonly number[] {
+  return gpus.kind === "supported" ? gpus.ids : [];
+}
+
+function isGpuGroup({ kind }: ModelInstanceGroup): boolean {
+  return kind === Kind.GPU;
+}
+
 interface EffectiveGroups {
   readonly config: ModelConfig;
   /** Why a group is not where it asked to be, by its index. */
@@ -131,15 +153,17 @@ interface EffectiveGroups {
 
 /** The groups after the options have bent those that this machine cannot serve as they are. */
 function effectiveGroups(
-  { config, options }: PlacementInput,
+  { capabilities, config, options }: PlacementInput,
   context: InstanceGroupContext,
 ): EffectiveGroups {
-  const ids = context.gpus.kind === "supported" ? context.gpus.ids : [];
+  const ids = gpuIds(context);
   const notes = new Map<number, string>();
   const instanceGroup = config.instanceGroup.map((group, index) => {
-    if (group.kind !== Kind.GPU) return group;
+    if (!isGpuGroup(group)) return group;
     const { group: bent, note } =
-      ids.length === 0 ? moveToCpu(group, options) : foldGpus(group, ids, options);
+      ids.length === 0
+        ? moveToCpu(group, options, softwareHint(capabilities))
+        : foldGpus(group, ids, options);
     if (note !== undefined) notes.set(index, note);
     return bent;
   });
@@ -156,13 +180,20 @@ interface BentGroup {
   readonly note?: string;
 }
 
-function moveToCpu(group: ModelInstanceGroup, { gpuFallback }: PlacementOptions): BentGroup {
+function moveToCpu(group: ModelInstanceGroup, { gpuFallback }: PlacementOptions, hint: string): BentGroup {
   if (gpuFallback === "error") return { group };
   const count = group.count * Math.max(group.gpus.length, 1);
   return {
     group: { ...group, kind: Kind.CPU, count, gpus: [] },
-    note: "has kind KIND_GPU but no GPUs are available: it runs on the CPU",
+    note: `has kind KIND_GPU but no GPUs are available: it runs on the CPU${hint}`,
   };
+}
+
+/** Where there are no GPUs but a software adapter, which has to be asked for. */
+function softwareHint({ gpus }: Capabilities): string {
+  return gpus.some(({ isFallback }) => isFallback)
+    ? " (there is a software adapter, which allowSoftwareGpu makes one)"
+    : "";
 }
 
 function foldGpus(
@@ -184,6 +215,13 @@ interface Seat {
   readonly groupIndex: number;
   readonly kind: Kind;
   readonly adapter: number;
+  readonly rateLimit: InstanceRateLimit | undefined;
+}
+
+function rateLimitOf({ rateLimiter }: ModelInstanceGroup): InstanceRateLimit | undefined {
+  if (rateLimiter === undefined) return undefined;
+  const { priority, resources } = rateLimiter;
+  return { priority, resources: resources.map(({ name, global, count }) => ({ name, global, count })) };
 }
 
 /** Triton gives the instances of one number on several GPUs one name; here each has its own. */
@@ -195,6 +233,7 @@ function seatsOf(config: ModelConfig, written: Pick<ModelConfig, "instanceGroup"
     if (passive || (!isCountGiven && name !== `${group.name}_0`)) return [];
     const number = namesGiven.get(group.name) ?? 0;
     namesGiven.set(group.name, number + 1);
-    return [{ instanceName: `${group.name}_${String(number)}`, groupIndex, kind, adapter: deviceId }];
+    const instanceName = `${group.name}_${String(number)}`;
+    return [{ instanceName, groupIndex, kind, adapter: deviceId, rateLimit: rateLimitOf(group) }];
   });
 }

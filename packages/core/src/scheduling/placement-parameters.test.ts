@@ -1,6 +1,11 @@
 import { parseConfigText } from "@naiad/model-config";
 import { describe, expect, it } from "vitest";
-import { isIsolated, threadCountParameter, verifyParameter } from "./placement-parameters.ts";
+import {
+  isIsolated,
+  isolationWarning,
+  threadCountParameter,
+  verifyParameter,
+} from "./placement-parameters.ts";
 
 function configOf(key: string, value: string) {
   const text = `name: "m" parameters { key: "${key}" value { string_value: "${value}" } }`;
@@ -25,8 +30,23 @@ describe("placement parameters", () => {
     );
   });
 
-  it("isolate_worker is true or not there", () => {
-    expect(isIsolated(configOf("isolate_worker", "true"))).toBe(true);
-    expect(isIsolated(configOf("isolate_worker", "no"))).toBe(false);
+  it.each([
+    ["true", true],
+    ["ON", true],
+    ["1", true],
+    ["False", false],
+    ["off", false],
+  ])("isolate_worker reads %s as Triton reads booleans", (text, expected) => {
+    expect(isIsolated(configOf("isolate_worker", text))).toBe(expected);
+    expect(isolationWarning(configOf("isolate_worker", text))).toBeUndefined();
+  });
+
+  it("isolate_worker that is no boolean counts as false, which a warning says", () => {
+    expect(isIsolated(configOf("other", "true"))).toBe(false);
+    expect(isolationWarning(configOf("other", "yes"))).toBeUndefined();
+    expect(isIsolated(configOf("isolate_worker", "yes"))).toBe(false);
+    expect(isolationWarning(configOf("isolate_worker", "yes"))).toBe(
+      "model 'm': parameter 'isolate_worker' is 'yes', neither true nor false: false is used",
+    );
   });
 });

@@ -32,8 +32,29 @@ export function threadCountParameter(config: Parameters): number {
   throw new InferenceError("INVALID_ARG", `failed to convert '${text}' to integral number`);
 }
 
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ["true", true],
+  ["on", true],
+  ["1", true],
+  ["false", false],
+  ["off", false],
+  ["0", false],
+]);
+
+/** Whether the model's `isolate_worker` asks for GPU workers of its own; a word that is no boolean does not. */
 export function isIsolated(config: Parameters): boolean {
-  return textOf(config, "isolate_worker") === "true";
+  return isolation(config) ?? false;
+}
+
+/** What to say of an `isolate_worker` that is no boolean. */
+export function isolationWarning(config: Parameters): string | undefined {
+  if (isolation(config) !== undefined) return undefined;
+  const text = textOf(config, "isolate_worker") ?? "";
+  return `model '${config.name}': parameter 'isolate_worker' is '${text}', neither true nor false: false is used`;
+}
+
+function isolation(config: Parameters): boolean | undefined {
+  return BOOLEANS.get((textOf(config, "isolate_worker") ?? "false").toLowerCase());
 }
 
 function textOf({ parameters }: Parameters, key: string): string | undefined {

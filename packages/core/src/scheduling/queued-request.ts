@@ -1,16 +1,20 @@
+import type { InstanceRequest } from "../ports.ts";
+import type { PendingCount } from "../statistics/model-statistics.ts";
 import type { ScheduledRequest } from "./scheduler.ts";
 import type { BatchCandidate } from "./select-batch.ts";
+import type { BatchEntry } from "./work-source.ts";
 
 /** Requests of one level, without those that an expired timeout put behind them, or only those. */
 export interface QueueSegment {
+  /** Where it stands among the segments: by level, and behind its level's others those that were put there. */
+  readonly rank: number;
   readonly level: number;
-  readonly delayed: boolean;
   count: number;
   tail: QueuedRequest | undefined;
 }
 
 /** An accepted request from its acceptance to its answer. */
-export class QueuedRequest implements BatchCandidate<QueuedRequest> {
+export class QueuedRequest implements BatchCandidate<QueuedRequest>, BatchEntry {
   readonly scheduled: ScheduledRequest;
   readonly enqueueNs: number;
   readonly rows: number;
@@ -19,6 +23,18 @@ export class QueuedRequest implements BatchCandidate<QueuedRequest> {
   /** Written by `AcceptedRequests` alone. */
   answered: boolean = false;
   onAbort: (() => void) | undefined = undefined;
+
+  /** When the execution began that it is in, or was in last; written by its instance group. */
+  executionStartNs: number = 0;
+  /** Of a decoupled request, handed over so far; written by `AcceptedRequests`, as the next two. */
+  responseCount: number = 0;
+  /** When there was room again after the last of them. */
+  respondedNs: number = 0;
+  /** Until the model has let go of it. */
+  cancelledNs: number | undefined = undefined;
+
+  /** What counts it as pending; written by `AcceptedRequests` and, once it executes, by its instance group. */
+  pendingIn: PendingCount | undefined = undefined;
 
   /** Its place in a `RequestQueue`, written by that alone: a linked list, so that any request leaves at once. */
   next: QueuedRequest | undefined = undefined;
@@ -39,5 +55,21 @@ export class QueuedRequest implements BatchCandidate<QueuedRequest> {
     this.enqueueNs = options.enqueueNs;
     this.rows = Math.max(1, scheduled.request.batchSize);
     this.shapeKey = options.shapeKey;
+  }
+
+  /** It executes now, or never will. Idempotent. */
+  endPending(): void {
+    if (this.pendingIn === undefined) return;
+    this.pendingIn.value -= 1;
+    this.pendingIn = undefined;
+  }
+
+  /** As it came, for schedulers that add nothing. */
+  get executed(): InstanceRequest {
+    return this.scheduled.request;
+  }
+
+  get request(): this {
+    return this;
   }
 }

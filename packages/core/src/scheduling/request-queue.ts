@@ -61,11 +61,11 @@ export class RequestQueue implements QueueView<QueuedRequest> {
     const { priority, id, timeoutUs } = request.scheduled.request;
     const level = this.#levelOf(priority);
     const policy = this.#policyOf(level);
-    if (this.#sizeOf(level) >= policy.maxQueueSize) {
+    if (policy.maxQueueSize !== Infinity && this.#sizeOf(level) >= policy.maxQueueSize) {
       throw new InferenceError("UNAVAILABLE", `${requestIdPrefix(id)}Exceeds maximum queue size`);
     }
     request.deadlineNs = request.enqueueNs + timeoutNs(policy, timeoutUs);
-    this.#append(request, { level, delayed: false });
+    this.#append(request, level, "in time");
     if (request.deadlineNs !== Infinity) this.#deadlines.add(request);
   }
 
@@ -97,7 +97,7 @@ export class RequestQueue implements QueueView<QueuedRequest> {
       const { level } = request.segment;
       this.remove(request);
       if (this.#policyOf(level).timeoutAction === "reject") rejected.push(request);
-      else this.#append(request, { level, delayed: true });
+      else this.#append(request, level, "delayed");
     }
   }
 
@@ -117,12 +117,14 @@ export class RequestQueue implements QueueView<QueuedRequest> {
     return size;
   }
 
-  #append(request: QueuedRequest, place: { readonly level: number; readonly delayed: boolean }): void {
-    let index = this.#segments.findIndex((segment) => compareSegments(segment, place) >= 0);
-    if (index === -1) index = this.#segments.length;
+  #append(request: QueuedRequest, level: number, state: "in time" | "delayed"): void {
+    const rank = 2 * level + (state === "delayed" ? 1 : 0);
+    // Most requests belong at the end, or near it.
+    let index = this.#segments.length;
+    while (index > 0 && (this.#segments[index - 1]?.rank ?? 0) >= rank) index -= 1;
     let segment = this.#segments[index];
-    if (segment === undefined || compareSegments(segment, place) !== 0) {
-      segment = { ...place, count: 0, tail: undefined };
+    if (segment?.rank !== rank) {
+      segment = { rank, level, count: 0, tail: undefined };
       this.#segments.splice(index, 0, segment);
     }
     const previous = segment.tail ?? this.#segments[index - 1]?.tail;
@@ -159,7 +161,7 @@ export class RequestQueue implements QueueView<QueuedRequest> {
   #forgetPendingAround(request: QueuedRequest): void {
     const last = this.pending?.last;
     if (last?.segment === undefined || request.segment === undefined) return;
-    const order = compareSegments(request.segment, last.segment);
+    const order = request.segment.rank - last.segment.rank;
     if (order < 0 || (order === 0 && request.order <= last.order)) this.pending = undefined;
   }
 }
@@ -169,10 +171,4 @@ function timeoutNs(policy: QueuePolicy, requestTimeoutUs: number): number {
   if (policy.defaultTimeoutNs === Infinity) return Infinity;
   const own = policy.allowTimeoutOverride && requestTimeoutUs > 0 ? requestTimeoutUs * 1000 : Infinity;
   return Math.min(policy.defaultTimeoutNs, own);
-}
-
-type SegmentKey = Pick<QueueSegment, "level" | "delayed">;
-
-function compareSegments(a: SegmentKey, b: SegmentKey): number {
-  return a.level - b.level || Number(a.delayed) - Number(b.delayed);
 }

@@ -28,15 +28,27 @@ export interface RequestTimes {
 /** Triton's label of `nv_inference_request_failure`. */
 export type FailureReason = "REJECTED" | "CANCELED" | "BACKEND" | "OTHER";
 
+/** A response of a decoupled request: an error is one of them, and others may follow unless it is `final`. */
+export type StreamedResponse =
+  | {
+      readonly kind: "response";
+      readonly outputs: readonly Tensor[];
+      readonly parameters: Parameters;
+      readonly final?: true;
+    }
+  | { readonly kind: "error"; readonly error: InferenceError; readonly final?: true };
+
 export type RequestOutcome =
   | {
       readonly kind: "response";
       readonly outputs: readonly Tensor[];
       readonly parameters: Parameters;
       readonly times: RequestTimes;
-      /** Requests and rows that ran in the same execution, for the playground and for tests. */
+      /** Rows that ran in the same execution, for the playground and for tests; 0: it came from the response cache. */
       readonly executedBatchSize: number;
     }
+  /** Of a decoupled request: `onResponse` has had every response. */
+  | { readonly kind: "end"; readonly times: RequestTimes }
   | { readonly kind: "error"; readonly error: InferenceError; readonly reason: FailureReason };
 
 export interface ScheduledRequest {
@@ -44,6 +56,11 @@ export interface ScheduledRequest {
   readonly signal: AbortSignal;
   /** When the front end handed the request over (`Clock.nowNs`). */
   readonly startNs: number;
+  /**
+   * Takes the responses of a decoupled request, one after the other and all before `respond`. Resolves, and never rejects,
+   * when there is room for another. Absent: the request can have one response only.
+   */
+  readonly onResponse?: (response: StreamedResponse) => Promise<void>;
   /** Called exactly once, never from inside `enqueue`. */
   readonly respond: (outcome: RequestOutcome) => void;
 }

@@ -156,7 +156,7 @@ const WITH_DELAY: readonly Row[] = [
     name: "when the delay has passed, all go and the payload stays open",
     queue: [{ atNs: 30 }, { atNs: 60 }],
     nowNs: 130,
-    expected: { kind: "dispatch", count: 2, saturated: false, limit: "delay_expired" },
+    expected: { kind: "dispatch", count: 2, saturated: false, limit: "queue_empty" },
   },
   {
     name: "a preferred size goes at once, open for more",

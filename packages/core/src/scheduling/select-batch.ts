@@ -134,11 +134,11 @@ export function selectBatch<Candidate extends BatchCandidate<Candidate>>(
     return { kind: "dispatch", count, saturated: true, shapeLimited, limit };
   }
   if (delayExpired || maxQueueDelayNs === 0) {
-    const limit = delayExpired ? "delay_expired" : "no_delay";
+    const limit = delayExpired ? "queue_empty" : "no_delay";
     return { kind: "dispatch", count, saturated: false, shapeLimited, limit };
   }
   if (payload.rows > 0 && !saturated && !config.preferredBatchSizes.includes(payload.rows)) {
-    return { kind: "dispatch", count, saturated: false, shapeLimited, limit: "queue_empty" };
+    return { kind: "dispatch", count, saturated: false, shapeLimited, limit: "instance_busy" };
   }
   return { kind: "wait", untilNs: oldestNs + maxQueueDelayNs, pending: { count, rows, oldestNs, last } };
 }

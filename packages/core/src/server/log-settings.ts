@@ -14,7 +14,11 @@ export type LogOptions = Pick<
   "logVerbose" | "logInfo" | "logWarning" | "logError" | "logFormat"
 >;
 
-export function createLogControl(options: LogOptions): LogControl {
+/** `onChange` is called after each change. */
+export function createLogControl(
+  options: LogOptions,
+  { onChange = () => undefined }: { readonly onChange?: () => void } = {},
+): LogControl {
   let settings: LogSettings = {
     log_file: "",
     log_info: options.logInfo,
@@ -29,6 +33,7 @@ export function createLogControl(options: LogOptions): LogControl {
     },
     update: (update) => {
       settings = updated(settings, update);
+      onChange();
     },
     accepts: (level) => {
       switch (level) {

@@ -1,13 +1,14 @@
-import type { RepositoryModelLoad, ServerOptions } from "@naiad/protocol";
+import type { RepositoryModelLoad, RepositoryModelUnload, ServerOptions } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
+import type { LoadGroup, Poll } from "../lifecycle/load-group.ts";
+import { createLoadGroup } from "../lifecycle/load-group.ts";
 import type { ModelLifecycle } from "../lifecycle/model-lifecycle.ts";
 import type { ModelLoader } from "../lifecycle/model-loader.ts";
 import type { LoadOrigin } from "../lifecycle/serving-version.ts";
-import type { Clock, Logger, RepositorySource } from "../ports.ts";
-import type { RepositorySnapshot } from "../repository/model-repository.ts";
+import type { Clock, Logger, ModelFile, RepositorySource } from "../ports.ts";
+import type { RepositoryModel, RepositorySnapshot } from "../repository/model-repository.ts";
 import { readRepositories, requireModel } from "../repository/model-repository.ts";
 import { sleep } from "../repository/sleep.ts";
-import { forEachLimited } from "./for-each-limited.ts";
 
 /** Which models are loaded when: Triton's control modes. */
 export interface ModelControl {
@@ -17,9 +18,12 @@ export interface ModelControl {
   watch(signal: AbortSignal): Promise<void>;
   /** A client's wish; refused outside of mode explicit. It is carried out even if the client goes away meanwhile. */
   load(request: RepositoryModelLoad): Promise<void>;
-  unload(modelName: string): Promise<void>;
+  /** With `unloadDependents` also what was loaded for this model alone. */
+  unload(request: RepositoryModelUnload): Promise<void>;
   /** The repositories as they are now. Rejects when none of them can be read. */
   readRepositories(signal: AbortSignal): Promise<RepositorySnapshot>;
+  /** Of all repositories, as they were read last; `undefined` where one of them could not be. */
+  knownFiles(): readonly ModelFile[] | undefined;
 }
 
 export interface ModelControlContext {
@@ -37,6 +41,7 @@ const ALL_MODELS = "*";
 
 export function createModelControl(context: ModelControlContext): ModelControl {
   const { options, sources, lifecycle, loader, clock, logger } = context;
+  let known: readonly ModelFile[] | undefined;
 
   async function loadInitial(signal: AbortSignal): Promise<void> {
     refuseContradictions(options);
@@ -46,10 +51,13 @@ export function createModelControl(context: ModelControlContext): ModelControl {
     const names = isAll ? [...snapshot.models.keys(), ...snapshot.ambiguousNames] : options.loadModels;
     const origins = context.inherited ?? names.map((modelName) => ({ modelName }));
     const failures = snapshot.failures.map(({ sourceId, error }) => `${sourceId}: ${error.message}`);
-    await forEachLimited(origins, options.modelLoadThreadCount, async (origin) => {
-      const failure = await loadFrom(snapshot, origin);
-      if (failure !== undefined) failures.push(`${origin.modelName}: ${failure.message}`);
-    });
+    const group = groupOf(snapshot, origins);
+    await Promise.all(
+      origins.map(async (origin) => {
+        const failure = await loadFrom(snapshot, origin, group);
+        if (failure !== undefined) failures.push(`${origin.modelName}: ${failure.message}`);
+      }),
+    );
     signal.throwIfAborted();
     if (failures.length > 0) {
       throw new InferenceError("INTERNAL", `failed to load all models: ${failures.sort().join("; ")}`);
@@ -60,20 +68,42 @@ export function createModelControl(context: ModelControlContext): ModelControl {
   async function loadFrom(
     snapshot: RepositorySnapshot,
     origin: LoadOrigin,
+    group: LoadGroup,
   ): Promise<InferenceError | undefined> {
-    const { modelName } = origin;
+    const { modelName, forOthers } = origin;
     try {
-      await lifecycle.load(modelName, () =>
-        loader.pollAgain(origin, () => Promise.resolve(requireModel(snapshot, modelName))),
-      );
+      await lifecycle.load(modelName, pollFrom(snapshot, origin), {
+        group,
+        ...(forOthers === undefined ? {} : { forOthers }),
+      });
       return undefined;
     } catch (thrown) {
       return InferenceError.from(thrown);
     }
   }
 
-  async function readAndReport(signal: AbortSignal): Promise<RepositorySnapshot> {
+  function pollFrom(snapshot: RepositorySnapshot, origin: LoadOrigin): Poll {
+    return () => loader.pollAgain(origin, () => Promise.resolve(requireModel(snapshot, origin.modelName)));
+  }
+
+  /** Loads that belong together: of these, and of what ensembles among them need beside. */
+  function groupOf(snapshot: RepositorySnapshot, origins: readonly LoadOrigin[]): LoadGroup {
+    return createLoadGroup((modelName) => {
+      const origin = origins.find((one) => one.modelName === modelName);
+      if (origin !== undefined) return pollFrom(snapshot, origin);
+      // The reason is part of what the ensemble is refused with, and for the log that is enough.
+      return snapshot.models.has(modelName) ? pollFrom(snapshot, { modelName }) : "absent";
+    });
+  }
+
+  async function readAll(signal: AbortSignal): Promise<RepositorySnapshot> {
     const snapshot = await readRepositories(sources, signal);
+    known = snapshot.failures.length === 0 ? snapshot.files : undefined;
+    return snapshot;
+  }
+
+  async function readAndReport(signal: AbortSignal): Promise<RepositorySnapshot> {
+    const snapshot = await readAll(signal);
     for (const { sourceId, error } of snapshot.failures) {
       logger.log("error", `model repository '${sourceId}' could not be read: ${error.message}`);
     }
@@ -100,9 +130,10 @@ export function createModelControl(context: ModelControlContext): ModelControl {
     const isComplete = snapshot.failures.length === 0;
     const gone = lifecycle.modelNames().filter((name) => isComplete && !snapshot.models.has(name));
     await Promise.all(gone.map((name) => lifecycle.unload(name)));
-    await forEachLimited([...snapshot.models.keys()], options.modelLoadThreadCount, async (modelName) => {
-      await loadFrom(snapshot, { modelName });
-    });
+    const group = groupOf(snapshot, []);
+    await Promise.all(
+      [...snapshot.models.keys()].map((modelName) => loadFrom(snapshot, { modelName }, group)),
+    );
   }
 
   function requireExplicitMode(): void {
@@ -121,16 +152,25 @@ export function createModelControl(context: ModelControlContext): ModelControl {
     load: async (request) => {
       requireExplicitMode();
       refuseBadName(request.modelName);
-      await lifecycle.load(request.modelName, (signal) =>
-        loader.poll(request, async () =>
-          requireModel(await readRepositories(sources, signal), request.modelName),
-        ),
+      let snapshot: Promise<RepositorySnapshot> | undefined;
+      const found = async (modelName: string, signal: AbortSignal): Promise<RepositoryModel> =>
+        requireModel(await (snapshot ??= readAll(signal)), modelName);
+      const group = createLoadGroup(
+        (modelName) => (signal) => loader.pollAgain({ modelName }, () => found(modelName, signal)),
+      );
+      await lifecycle.load(
+        request.modelName,
+        (signal) => loader.poll(request, () => found(request.modelName, signal)),
+        { group },
       );
     },
-    unload: async (modelName) => {
+    unload: async ({ modelName, unloadDependents }) => {
       requireExplicitMode();
-      await lifecycle.unload(modelName);
+      // Known as long as the model is there.
+      const going = unloadDependents ? lifecycle.goesWith(modelName) : [];
+      await Promise.all([modelName, ...going].map((name) => lifecycle.unload(name)));
     },
+    knownFiles: () => known,
     readRepositories: async (signal) => {
       const snapshot = await readAndReport(signal);
       const [failure] = snapshot.failures;

@@ -31,7 +31,7 @@ export function repositoryIndex(
         ...entry,
         // As it is now: an instance may have moved since the load.
         ...(notes.length === 0 ? {} : { reason: notes.join("; ") }),
-        instances: indexed(own),
+        ...(own.length === 0 ? {} : { instances: indexed(own) }),
       };
     });
   });

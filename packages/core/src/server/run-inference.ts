@@ -1,63 +1,73 @@
-import type { ModelSignature } from "@naiad/model-config";
-import type { InferenceRequest, InferenceResponse, OperationContext, Tensor } from "@naiad/protocol";
-import { classifyOutput, InferenceError, invariant } from "@naiad/protocol";
+import type { InferenceRequest, InferenceResponse, ModelReference, OperationContext } from "@naiad/protocol";
+import { InferenceError } from "@naiad/protocol";
+import type { Admission } from "../admission/admission.ts";
 import type { ServingVersion } from "../lifecycle/serving-version.ts";
 import type { Clock } from "../ports.ts";
-import { reshapeTensor } from "../request/reshape.ts";
 import { validateRequest } from "../request/inference-request.ts";
 import type { RequestOutcome } from "../scheduling/scheduler.ts";
+import { clientResponse } from "./client-response.ts";
+
+export interface InferenceContext {
+  /** Throws Triton's lookup errors. */
+  readonly find: (reference: ModelReference) => ServingVersion;
+  readonly clock: Clock;
+  readonly admission: Admission;
+}
 
 /**
- * Validates the request, hands it to the version's scheduler and waits for its outcome, which is CANCELLED as soon as
- * `signal` fires.
+ * Validates the request, hands it to the version's scheduler if the server admits it, and waits for its outcome, which is
+ * CANCELLED as soon as `signal` fires. What is cancelled while it executes counts no longer, although its bytes are still
+ * there until the execution ends.
+ *
+ * One promise and no async function: with many requests queued, what each keeps alive is most of what it costs.
  */
-export async function runInference(
-  serving: ServingVersion,
+export function runInference(
   request: InferenceRequest,
   context: OperationContext,
-  clock: Clock,
+  { find, clock, admission }: InferenceContext,
 ): Promise<InferenceResponse> {
-  const { modelName, version, scheduler, signature } = serving;
-  if (signature.decoupled) throw new InferenceError("UNSUPPORTED", DECOUPLED);
-  const startNs = clock.nowNs();
-  const valid = validateRequest(request, { name: modelName, signature });
-  const outcome = await new Promise<RequestOutcome>((resolve) => {
-    scheduler.enqueue({ request: valid, signal: context.signal, startNs, respond: resolve });
-    context.onAccepted?.();
+  return new Promise((resolve, reject) => {
+    const serving = find(request);
+    const { modelName, scheduler, signature } = serving;
+    if (signature.decoupled) throw new InferenceError("UNSUPPORTED", DECOUPLED);
+    const startNs = clock.nowNs();
+    const valid = validateRequest(request, { name: modelName, signature });
+    const release = admission.admit(valid, serving);
+    const respond = (outcome: RequestOutcome): void => {
+      release();
+      try {
+        resolve(responseOf(outcome, serving, request));
+      } catch (thrown) {
+        reject(InferenceError.from(thrown));
+      }
+    };
+    try {
+      scheduler.enqueue({ request: valid, signal: context.signal, startNs, respond });
+    } catch (thrown) {
+      release();
+      throw thrown;
+    }
   });
-  if (outcome.kind === "error") throw outcome.error;
-  return {
-    modelName,
-    modelVersion: String(version),
-    id: request.id,
-    parameters: outcome.parameters,
-    outputs: outcome.outputs.map((output) => classified(clientShaped(output, signature), serving, request)),
-  };
+}
+
+/** Throws the error of an outcome that is one. */
+function responseOf(
+  outcome: RequestOutcome,
+  serving: ServingVersion,
+  request: InferenceRequest,
+): InferenceResponse {
+  switch (outcome.kind) {
+    case "response":
+      return clientResponse(outcome, serving, request);
+    case "error":
+      throw outcome.error;
+    case "end":
+      throw new InferenceError(
+        "INTERNAL",
+        `model '${serving.modelName}' ended the request without a response`,
+      );
+  }
 }
 
 /** Triton's text. Every road to this operation gives exactly one answer for a request, as its HTTP end point does. */
 const DECOUPLED = "HTTP end point doesn't support models with decoupled transaction policy";
-
-/** The tensor as the client sees it: the model's own shape follows `reshape`, the client's `dims`. */
-function clientShaped(output: Tensor, { outputs, maxBatchSize }: ModelSignature): Tensor {
-  const declared = outputs.find(({ name }) => name === output.name);
-  if (declared?.reshape === undefined) return output;
-  return reshapeTensor(output, { from: declared.reshape, to: declared.dims, batches: maxBatchSize > 0 });
-}
-
-/** The output itself, or its best classes where the request asks for them. */
-function classified(
-  output: Tensor,
-  { signature, labels }: ServingVersion,
-  { outputs }: InferenceRequest,
-): Tensor {
-  const classCount = outputs.find(({ name }) => name === output.name)?.classCount;
-  if (classCount === undefined) return output;
-  invariant(output.kind === "bytes", "an output that leaves the server lies in memory");
-  const outputLabels = labels.get(output.name);
-  return classifyOutput(output, {
-    classCount,
-    batching: signature.maxBatchSize > 0 ? "batched" : "single",
-    ...(outputLabels === undefined ? {} : { labels: outputLabels }),
-  });
-}

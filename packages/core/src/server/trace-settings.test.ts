@@ -27,6 +27,22 @@ describe("createTraceControl", () => {
     expect([traces.settings("").trace_rate, traces.settings("m").trace_rate]).toEqual(["0", "3"]);
   });
 
+  it("can be made again from its overrides, and says when they change", () => {
+    let changes = 0;
+    const traces = createTraceControl({ file: "trace.json", onChange: () => (changes += 1) });
+    expect(traces.overrides()).toEqual([]);
+    traces.update("", { trace_level: ["TIMESTAMPS"], trace_rate: "-1" });
+    traces.update("m", { trace_level: ["OFF"], trace_count: "7", log_frequency: "3" });
+    traces.update("n", { trace_count: "7" });
+    traces.update("n", { trace_count: null });
+    expect(changes).toBe(4);
+
+    const again = createTraceControl({ file: "trace.json" });
+    for (const { modelName, update } of traces.overrides()) again.update(modelName, update);
+    expect(again.overrides()).toEqual(traces.overrides());
+    for (const name of ["", "m", "n"]) expect(again.settings(name)).toEqual(traces.settings(name));
+  });
+
   it("changes nothing where one value is wrong", () => {
     const traces = createTraceControl();
     expect(() => {

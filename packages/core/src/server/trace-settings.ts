@@ -9,13 +9,30 @@ export interface TraceControl {
   settings(modelName: string): TraceSettings;
   /** Throws Triton's errors, and changes nothing then. */
   update(modelName: string, update: TraceSettingsUpdate): void;
+  /** The updates that make of a fresh control what this one is, in their order. */
+  overrides(): readonly TraceOverride[];
+}
+
+/** Plain data. `modelName` is `""` for the global settings. */
+export interface TraceOverride {
+  readonly modelName: string;
+  readonly update: TraceSettingsUpdate;
+}
+
+export interface TraceControlOptions {
+  /** Where traces go. Without one Triton refuses to trace. */
+  readonly file?: string;
+  /** Called after each change. */
+  readonly onChange?: () => void;
 }
 
 /** What tritonserver has without any `--trace-config`. */
 const DEFAULTS: TraceValues = { level: [], rate: 1000, count: -1, logFrequency: 0 };
 
-/** `file`: where traces go. Without one Triton refuses to trace. */
-export function createTraceControl({ file = "" }: { readonly file?: string } = {}): TraceControl {
+export function createTraceControl({
+  file = "",
+  onChange = () => undefined,
+}: TraceControlOptions = {}): TraceControl {
   let global: Partial<TraceValues> = {};
   const models = new Map<string, Partial<TraceValues>>();
 
@@ -58,7 +75,12 @@ export function createTraceControl({ file = "" }: { readonly file?: string } = {
       const read = readTraceUpdate(update);
       if (modelName === "") updateGlobal(read);
       else updateModel(modelName, read);
+      onChange();
     },
+    overrides: () =>
+      [["", global] as const, ...models].flatMap(([modelName, own]) =>
+        Object.keys(own).length === 0 ? [] : [{ modelName, update: updateOf(own) }],
+      ),
   };
 }
 
@@ -66,6 +88,15 @@ export function createTraceControl({ file = "" }: { readonly file?: string } = {
 function merged(own: Partial<TraceValues>, update: TraceUpdate): Partial<TraceValues> {
   const entries = Object.entries({ ...own, ...update }).filter(([, value]) => value !== null);
   return Object.fromEntries(entries);
+}
+
+function updateOf({ level, rate, count, logFrequency }: Partial<TraceValues>): TraceSettingsUpdate {
+  return {
+    ...(level !== undefined && { trace_level: level.length === 0 ? ["OFF"] : level }),
+    ...(rate !== undefined && { trace_rate: String(rate | 0) }),
+    ...(count !== undefined && { trace_count: String(count) }),
+    ...(logFrequency !== undefined && { log_frequency: String(logFrequency | 0) }),
+  };
 }
 
 /** Settings that trace nothing are always valid. */

@@ -26,6 +26,17 @@ describe("createModelStatistics", () => {
       response_stats: {},
       batch_stats: [],
       memory_usage: [],
+      batch_limits: {
+        full: 0,
+        preferred_batch_size: 0,
+        too_large: 0,
+        shape: 0,
+        no_delay: 0,
+        queue_empty: 0,
+        instance_busy: 0,
+        not_batching: 0,
+        retry: 0,
+      },
     });
   });
 
@@ -90,5 +101,23 @@ describe("createModelStatistics", () => {
     expect(snapshot.inference_stats.fail.count).toBe(0);
     expect(details).toMatchObject({ failures: { OTHER: 0 }, batchLimits: { shape: 0 } });
     expect(statistics.details()).toMatchObject({ failures: { OTHER: 1 }, batchLimits: { shape: 1 } });
+  });
+
+  it("counts an answer from the cache as a success without an inference, and a miss beside its success", () => {
+    const statistics = createModelStatistics({ clock: { epochMs: () => 5 } });
+    statistics.cacheHit({ durationNs: 40, lookupNs: 30 });
+    statistics.succeeded({ rows: 1, durationNs: 1000, times: { ...times, queueNs: 5 } });
+    statistics.cacheMissed({ lookupNs: 20, insertionNs: 7 });
+    expect(statistics.snapshot({ name: "m", version: "1" })).toMatchObject({
+      last_inference: 0,
+      inference_count: 1,
+      inference_stats: {
+        success: { count: 2, ns: 1047 },
+        queue: { count: 2, ns: 5 },
+        compute_infer: { count: 1 },
+        cache_hit: { count: 1, ns: 30 },
+        cache_miss: { count: 1, ns: 27 },
+      },
+    });
   });
 });

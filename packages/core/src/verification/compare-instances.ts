@@ -68,6 +68,8 @@ async function execute(instance: ModelInstance, request: InstanceRequest): Promi
   const [outcome] = result.outcomes;
   invariant(outcome !== undefined, "there is an outcome for each request");
   if (outcome.kind === "response") return { kind: "done", outputs: outcome.outputs };
+  if (outcome.kind === "reschedule") return { kind: "refused", reason: "it asks to be executed again" };
+  if (outcome.kind === "decoupled") return { kind: "refused", reason: "it answers any number of times" };
   const { code, message } = outcome.error;
   return { kind: code === "UNAVAILABLE" ? "lost" : "refused", reason: message };
 }

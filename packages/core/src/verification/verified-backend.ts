@@ -79,6 +79,7 @@ export function createVerifiedBackend(backend: Backend, options: VerificationOpt
   return {
     name: backend.name,
     ...(backend.preferredDevice !== undefined && { preferredDevice: backend.preferredDevice }),
+    ...(backend.keepsState !== undefined && { keepsState: backend.keepsState }),
     prepare: (model, prepareOptions) => backend.prepare(model, prepareOptions),
     async createInstance(spec, signal) {
       if (spec.placement.verify !== true) return backend.createInstance(spec, signal);

@@ -1,7 +1,7 @@
+import { joinedPath } from "@naiad/model-config";
 import { InferenceError } from "@naiad/protocol";
 import type { Digest, ModelFile, ModelFiles } from "../../ports.ts";
 import { CHUNK_SIZE } from "../../ports.ts";
-import { normalizeModelPath } from "../model-path.ts";
 import { createMd5 } from "./md5.ts";
 import type { RepositoryAgent } from "./repository-agent.ts";
 
@@ -14,7 +14,7 @@ type Algorithm = "md5" | "sha256";
 export const checksumAgent: RepositoryAgent = async (parameters, { material, digest, signal }) => {
   for (const [key, expected] of Object.entries(parameters)) {
     const { algorithm, name, path } = parseKey(key);
-    const normalized = normalizeModelPath(path);
+    const normalized = joinedPath(path);
     const file = material.model.files.find((candidate) => candidate.path === normalized);
     if (file === undefined) {
       throw new InferenceError(

@@ -1,0 +1,222 @@
+import type { ModelSignature } from "@naiad/model-config";
+import { InferenceError, requestIdPrefix } from "@naiad/protocol";
+import type { Clock, ExecutionTimes } from "../ports.ts";
+import { cancelled } from "../scheduling/accepted-requests.ts";
+import type { RequestOutcome, ScheduledRequest, StreamedResponse } from "../scheduling/scheduler.ts";
+import { ensembleAnswer } from "./ensemble-answer.ts";
+import type { EnsemblePlan } from "./ensemble-plan.ts";
+import type { EnsembleEvent, Ending, IssuedStep } from "./ensemble-state.ts";
+import { advance, initialState } from "./ensemble-state.ts";
+import type { FindServing, HeldModels } from "./held-models.ts";
+import { holdModels } from "./held-models.ts";
+import type { ModelResponse } from "./step-request.ts";
+import { stepRequest, stepResponse } from "./step-request.ts";
+import type { StepSlots } from "./step-slots.ts";
+
+export interface EnsembleRunContext {
+  readonly plan: EnsemblePlan;
+  readonly signature: ModelSignature;
+  readonly find: FindServing;
+  readonly slots: StepSlots;
+  readonly clock: Clock;
+}
+
+/** What became of a request of an ensemble. `times`: what its models took for it altogether. */
+export type EnsembleResult =
+  /** `answer` is absent for a decoupled ensemble, whose responses went another way. */
+  | { readonly kind: "answered"; readonly answer?: ModelResponse; readonly times: ExecutionTimes }
+  | { readonly kind: "error"; readonly error: InferenceError };
+
+/**
+ * Carries out what `advance` decides for one request: issues steps to the schedulers of their models and tells it what
+ * became of them. Until `finish` is called, once and maybe before this returns, the versions in use stay loaded.
+ *
+ * A decoupled model is told to go on when every step that its response led to has been issued, and when the reader of the
+ * ensemble's own responses has room.
+ */
+export function runEnsemble(
+  scheduled: ScheduledRequest,
+  { plan, signature, find, slots, clock }: EnsembleRunContext,
+  finish: (result: EnsembleResult) => void,
+): void {
+  const { request, signal } = scheduled;
+  const times = { computeInputNs: 0, computeInferNs: 0, computeOutputNs: 0 };
+  const events: EnsembleEvent[] = [];
+  /** Steps that wait for a slot, with how to give the wait up. */
+  const waiting = new Map<IssuedStep, () => void>();
+  const onNoneWaiting: (() => void)[] = [];
+  let state = initialState(plan, request.outputs);
+  let answer: ModelResponse | undefined;
+  let sending: Promise<void> = Promise.resolve();
+  let isHandling = false;
+  let isOver = false;
+  let models: HeldModels;
+
+  try {
+    models = holdModels(state.needed, find);
+  } catch (thrown) {
+    finish({ kind: "error", error: inEnsemble(plan, InferenceError.from(thrown)) });
+    return;
+  }
+  signal.addEventListener("abort", giveUpWaiting);
+  dispatch({ kind: "start", inputs: request.inputs, batchSize: request.batchSize });
+
+  /** In the order they happen, also those that happen while a step is issued. */
+  function dispatch(event: EnsembleEvent): void {
+    events.push(event);
+    if (isHandling) return;
+    isHandling = true;
+    for (let next = events.shift(); next !== undefined; next = events.shift()) handle(next);
+    isHandling = false;
+  }
+
+  function handle(event: EnsembleEvent): void {
+    const decision = advance(state, event);
+    ({ state } = decision);
+    for (const response of decision.responses) send(ensembleAnswer(response, request, signature));
+    for (const issued of decision.issue) issue(issued);
+    if (state.failure !== undefined) giveUpWaiting();
+    if (decision.ending !== undefined) end(decision.ending);
+  }
+
+  function send(response: ModelResponse): void {
+    const { onResponse } = scheduled;
+    if (onResponse === undefined || !plan.decoupled) answer = response;
+    else sending = sending.then(() => (isOver ? undefined : onResponse({ kind: "response", ...response })));
+  }
+
+  function issue(issued: IssuedStep): void {
+    const giveUp = slots.enter(issued.step.index, () => {
+      waitsNoMore(issued);
+      run(issued);
+    });
+    if (giveUp !== undefined) waiting.set(issued, giveUp);
+  }
+
+  function giveUpWaiting(): void {
+    for (const [issued, giveUp] of waiting) {
+      giveUp();
+      waitsNoMore(issued);
+      dispatch({ kind: "failed", issued, error: state.failure ?? cancelled(request.id) });
+    }
+  }
+
+  function waitsNoMore(issued: IssuedStep): void {
+    waiting.delete(issued);
+    if (waiting.size === 0) for (const resolve of onNoneWaiting.splice(0)) resolve();
+  }
+
+  /** Until there is room for another response of a decoupled model. */
+  async function room(): Promise<void> {
+    if (waiting.size > 0) await new Promise<void>((resolve) => onNoneWaiting.push(resolve));
+    await sending;
+  }
+
+  function run(issued: IssuedStep): void {
+    const { step } = issued;
+    const leave = (event: EnsembleEvent): void => {
+      // An error gives up who waits before there is room for one of them.
+      dispatch(event);
+      slots.leave(step.index);
+    };
+    const fail = (thrown: unknown): void => {
+      leave({ kind: "failed", issued, error: InferenceError.from(thrown) });
+    };
+    try {
+      const model = models.of(step);
+      const inner = stepRequest(issued, request, model);
+      const taken = (response: ModelResponse): EnsembleEvent => ({
+        kind: "response",
+        issued,
+        response: stepResponse(response, issued, { batchSize: inner.batchSize, model }),
+      });
+      const onResponse = async (response: StreamedResponse): Promise<void> => {
+        dispatch(response.kind === "error" ? { ...response, kind: "fault" } : orFault(() => taken(response)));
+        await room();
+      };
+      const respond = (outcome: RequestOutcome): void => {
+        if (outcome.kind === "error") {
+          fail(outcome.error);
+          return;
+        }
+        addTimes(times, outcome.times);
+        if (outcome.kind === "end") {
+          leave({ kind: "end", issued });
+          return;
+        }
+        try {
+          const event = taken(outcome);
+          if (step.decoupled) {
+            dispatch(event);
+            leave({ kind: "end", issued });
+          } else leave(event);
+        } catch (thrown) {
+          fail(thrown);
+        }
+      };
+      model.scheduler.enqueue({
+        request: inner,
+        signal,
+        startNs: clock.nowNs(),
+        ...(step.decoupled && { onResponse }),
+        respond,
+      });
+    } catch (thrown) {
+      fail(thrown);
+    }
+  }
+
+  function end(ending: Ending): void {
+    signal.removeEventListener("abort", giveUpWaiting);
+    models.release();
+    const result = resultOf(ending);
+    const over = (): void => {
+      isOver = true;
+      finish(result);
+    };
+    // Whoever has given up reads nothing any more.
+    if (plan.decoupled && !signal.aborted) void sending.then(over);
+    else over();
+  }
+
+  function resultOf(ending: Ending): EnsembleResult {
+    switch (ending.kind) {
+      case "failed":
+        return { kind: "error", error: inEnsemble(plan, ending.error) };
+      case "deadlock": {
+        const message = `${requestIdPrefix(request.id)}${DEADLOCK}`;
+        return { kind: "error", error: inEnsemble(plan, new InferenceError("INVALID_ARG", message)) };
+      }
+      case "answered":
+        return { kind: "answered", times, ...(answer !== undefined && { answer }) };
+    }
+  }
+}
+
+const DEADLOCK =
+  "unexpected deadlock, at least one output is not set while no more ensemble steps can be made";
+
+function inEnsemble({ ensembleName }: EnsemblePlan, error: InferenceError): InferenceError {
+  const { code, message, retryAfterSecs } = error;
+  return new InferenceError(code, `in ensemble '${ensembleName}', ${message}`, {
+    cause: error,
+    retryAfterSecs,
+  });
+}
+
+function orFault(take: () => EnsembleEvent): EnsembleEvent {
+  try {
+    return take();
+  } catch (thrown) {
+    return { kind: "fault", error: InferenceError.from(thrown) };
+  }
+}
+
+function addTimes(
+  sum: { computeInputNs: number; computeInferNs: number; computeOutputNs: number },
+  times: ExecutionTimes,
+): void {
+  sum.computeInputNs += times.computeInputNs;
+  sum.computeInferNs += times.computeInferNs;
+  sum.computeOutputNs += times.computeOutputNs;
+}
