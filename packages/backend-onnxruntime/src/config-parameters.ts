@@ -1,7 +1,7 @@
 import type { ModelConfig } from "@naiad/model-config";
 import { InferenceError } from "@naiad/protocol";
 
-/** A text from a model's configuration, and what to call it in errors. */
+/** A text from a model's configuration, and what to call it in warnings. */
 export interface Setting {
   readonly text: string;
   readonly label: string;
@@ -28,16 +28,10 @@ export function booleanParameter(config: ModelConfig, key: string): boolean {
   }
 }
 
-/** INVALID_ARG for what is none of the choices. */
+/** The text as the choice that it is; `undefined` for what is none, of which `configWarnings` tells. */
 export function choiceOf<Choice extends string>(
-  config: Pick<ModelConfig, "name">,
-  { text, label }: Setting,
+  setting: Setting | undefined,
   choices: readonly Choice[],
-): Choice {
-  const choice = choices.find((candidate) => candidate === text);
-  if (choice !== undefined) return choice;
-  throw new InferenceError(
-    "INVALID_ARG",
-    `${label} of model '${config.name}' must be one of ${choices.join(", ")}, got '${text}'`,
-  );
+): Choice | undefined {
+  return choices.find((candidate) => candidate === setting?.text);
 }

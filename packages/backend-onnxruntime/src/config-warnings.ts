@@ -1,5 +1,6 @@
 import type { ModelConfig } from "@naiad/model-config";
-import { ACCELERATORS } from "./execution-accelerators.ts";
+import { ACCELERATORS, badChoices } from "./execution-accelerators.ts";
+import { GRAPH_LEVELS } from "./session-options.ts";
 
 /** Parameters that mean something here, to the backend or to the server. */
 const KNOWN: ReadonlySet<string> = new Set([
@@ -16,9 +17,14 @@ const KNOWN: ReadonlySet<string> = new Set([
 /** Entries of ONNX Runtime's session configuration, passed on by the same names. */
 const KNOWN_PREFIXES: readonly string[] = ["session.", "optimization.", "ep.webgpuexecutionprovider."];
 
-/** What a configuration asks of this backend in vain: one line each, for the log. */
+/** What a configuration asks of this backend in vain, and what is used in its place: one line each, for the log. */
 export function configWarnings(config: ModelConfig): readonly string[] {
-  const warnings = [...acceleratorWarnings(config, "gpu"), ...acceleratorWarnings(config, "cpu")];
+  const warnings = [
+    ...acceleratorWarnings(config, "gpu"),
+    ...acceleratorWarnings(config, "cpu"),
+    ...badChoices(config),
+    ...graphLevelWarnings(config),
+  ];
   const unknown = Object.keys(config.parameters).filter((key) => !isKnown(key));
   if (unknown.length > 0) warnings.push(`${list(unknown)} without effect here`);
   if (config.optimization?.cuda !== undefined) warnings.push("optimization.cuda has no effect in a browser");
@@ -46,6 +52,13 @@ function acceleratorWarnings({ optimization }: ModelConfig, kind: "gpu" | "cpu")
     const unknown = Object.keys(parameters).filter((key) => !known.includes(key));
     return unknown.length === 0 ? [] : [`${list(unknown, ` of ${subject}`)} without effect here`];
   });
+}
+
+function graphLevelWarnings({ optimization }: ModelConfig): readonly string[] {
+  const level = optimization?.graph?.level ?? 0;
+  if (GRAPH_LEVELS.has(level)) return [];
+  const levels = [...GRAPH_LEVELS.keys()].join(", ");
+  return [`optimization.graph.level is ${level}, which is none of ${levels}: 0 is used, all optimizations`];
 }
 
 /** `parameter 'a' is`, `parameters 'a' and 'b' of the thing are`. */

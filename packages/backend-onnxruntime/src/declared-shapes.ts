@@ -13,16 +13,21 @@ import type {
  */
 export function declareShapes(model: OnnxModel, config: ModelConfig): OnnxModel {
   const { inputs, outputs } = model;
+  const { schedulingChoice: choice } = config;
+  const states = choice.case === "sequenceBatching" ? choice.value.state : [];
+  const stateInputs = states.map(({ inputName, dims }) => ({ name: inputName, dims }));
   return {
     ...model,
-    inputs: inputs.map((value) => withRank(value, declaredShape(config, config.input, value.name))),
+    inputs: inputs.map((value) =>
+      withRank(value, declaredShape(config, [...config.input, ...stateInputs], value.name)),
+    ),
     outputs: outputs.map((value) => withSizes(value, declaredShape(config, config.output, value.name))),
   };
 }
 
 function declaredShape(
   config: ModelConfig,
-  tensors: readonly (ModelInput | ModelOutput)[],
+  tensors: readonly Pick<ModelInput | ModelOutput, "name" | "dims" | "reshape">[],
   name: string,
 ): readonly OnnxDimension[] | undefined {
   const tensor = tensors.find((candidate) => candidate.name === name);

@@ -56,14 +56,10 @@ describe("webGpuOptions", () => {
     });
   });
 
-  it("refuse what is no choice, and name it", () => {
-    expect(() => webGpuOptions(configOf(onGpu(["webgpu", pair("validation_mode", "some")])), DEVICE)).toThrow(
-      "parameter 'validation_mode' of the execution accelerator 'webgpu' of model 'm' must be one of " +
-        "disabled, wgpuOnly, basic, full, got 'some'",
-    );
-    expect(() => webGpuOptions(configOf(modelParameter("webgpu.preferred_layout", "NCWH")), DEVICE)).toThrow(
-      "parameter 'webgpu.preferred_layout' of model 'm' must be one of NCHW, NHWC, got 'NCWH'",
-    );
+  it("leave what is no choice to the engine", () => {
+    const text =
+      onGpu(["webgpu", pair("validation_mode", "some")]) + modelParameter("webgpu.preferred_layout", "NCWH");
+    expect(webGpuOptions(configOf(text), DEVICE)).toEqual({ name: "webgpu", device: DEVICE });
   });
 });
 
@@ -75,6 +71,10 @@ describe("webNnOptions", () => {
       name: "webnn",
       deviceType: "npu",
       powerPreference: "low-power",
+    });
+    expect(webNnOptions(configOf(modelParameter("webnn.device_type", "tpu")))).toEqual({
+      name: "webnn",
+      deviceType: "gpu",
     });
   });
 });

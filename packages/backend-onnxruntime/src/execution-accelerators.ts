@@ -40,43 +40,78 @@ const VALIDATION_MODES = ["disabled", "wgpuOnly", "basic", "full"] as const;
 const DEVICE_TYPES = ["gpu", "npu", "cpu"] as const;
 const POWER_PREFERENCES = ["default", "low-power", "high-performance"] as const;
 
-/** Parameters of the accelerator `webgpu`, else the model's own ones that begin with `webgpu.`. INVALID_ARG for bad values. */
+/** Parameters that are a choice. What stands for a bad one is the engine's own default, unless it is told here. */
+const CHOICES: readonly {
+  readonly accelerator: GpuAccelerator;
+  readonly key: string;
+  readonly choices: readonly string[];
+  readonly otherwise?: string;
+}[] = [
+  { accelerator: "webgpu", key: "storage_buffer_cache_mode", choices: CACHE_MODES },
+  { accelerator: "webgpu", key: "preferred_layout", choices: LAYOUTS },
+  { accelerator: "webgpu", key: "validation_mode", choices: VALIDATION_MODES },
+  // Without one WebNN would take the CPU.
+  { accelerator: "webnn", key: "device_type", choices: DEVICE_TYPES, otherwise: "gpu" },
+  { accelerator: "webnn", key: "power_preference", choices: POWER_PREFERENCES },
+];
+
+/** Parameters of the accelerator `webgpu`, else the model's own ones that begin with `webgpu.`. */
 export function webGpuOptions(config: ModelConfig, device: GPUDevice): WebGpuOptions {
   const read = settingsOf(config, "webgpu");
-  const cacheMode = read("storage_buffer_cache_mode");
-  const layout = read("preferred_layout");
-  const validation = read("validation_mode");
+  const storageBufferCacheMode = choiceOf(read("storage_buffer_cache_mode"), CACHE_MODES);
+  const preferredLayout = choiceOf(read("preferred_layout"), LAYOUTS);
+  const validationMode = choiceOf(read("validation_mode"), VALIDATION_MODES);
   const cpuNodes = read("force_cpu_node_names");
   return {
     name: "webgpu",
     device,
-    ...(cacheMode && { storageBufferCacheMode: choiceOf(config, cacheMode, CACHE_MODES) }),
-    ...(layout && { preferredLayout: choiceOf(config, layout, LAYOUTS) }),
-    ...(validation && { validationMode: choiceOf(config, validation, VALIDATION_MODES) }),
+    ...(storageBufferCacheMode && { storageBufferCacheMode }),
+    ...(preferredLayout && { preferredLayout }),
+    ...(validationMode && { validationMode }),
     ...(cpuNodes && { forceCpuNodeNames: cpuNodes.text.split(",").map((name) => name.trim()) }),
   };
 }
 
-/** As for WebGPU. Without a device type WebNN would take the CPU. */
+/** As for WebGPU. */
 export function webNnOptions(config: ModelConfig): WebNnOptions {
   const read = settingsOf(config, "webnn");
-  const deviceType = read("device_type");
-  const powerPreference = read("power_preference");
+  const powerPreference = choiceOf(read("power_preference"), POWER_PREFERENCES);
   return {
     name: "webnn",
-    deviceType: deviceType === undefined ? "gpu" : choiceOf(config, deviceType, DEVICE_TYPES),
-    ...(powerPreference && { powerPreference: choiceOf(config, powerPreference, POWER_PREFERENCES) }),
+    deviceType: choiceOf(read("device_type"), DEVICE_TYPES) ?? "gpu",
+    ...(powerPreference && { powerPreference }),
   };
 }
 
+/** One line for each parameter that is none of its choices, on machines without such an accelerator too. */
+export function badChoices(config: ModelConfig): readonly string[] {
+  return CHOICES.flatMap(({ accelerator, key, choices, otherwise }) => {
+    const [setting, ...hidden] = settingsFor(config, accelerator, key);
+    const used = choiceOf(setting, choices) ?? otherwise;
+    return [...(setting === undefined ? [] : [setting]), ...hidden]
+      .filter(({ text }) => !choices.includes(text))
+      .map(
+        ({ text, label }) =>
+          `${label} is '${text}', which is none of ${choices.join(", ")}: ` +
+          `${used === undefined ? "the engine's default" : `'${used}'`} is used`,
+      );
+  });
+}
+
 function settingsOf(config: ModelConfig, name: GpuAccelerator): (key: string) => Setting | undefined {
+  return (key) => settingsFor(config, name, key)[0];
+}
+
+/** All that the configuration says about one parameter; the first counts. */
+function settingsFor(config: ModelConfig, name: GpuAccelerator, key: string): readonly Setting[] {
   const named = config.optimization?.executionAccelerators?.gpuExecutionAccelerator ?? [];
   const own: Parameters = named.find((accelerator) => accelerator.name === name)?.parameters ?? {};
-  return (key) => {
-    const text = Object.hasOwn(own, key) ? own[key] : undefined;
-    if (text !== undefined)
-      return { text, label: `parameter '${key}' of the execution accelerator '${name}'` };
-    const modelText = parameter(config, `${name}.${key}`);
-    return modelText === undefined ? undefined : { text: modelText, label: `parameter '${name}.${key}'` };
-  };
+  const text = Object.hasOwn(own, key) ? own[key] : undefined;
+  const modelText = parameter(config, `${name}.${key}`);
+  return [
+    ...(text === undefined
+      ? []
+      : [{ text, label: `parameter '${key}' of the execution accelerator '${name}'` }]),
+    ...(modelText === undefined ? [] : [{ text: modelText, label: `parameter '${name}.${key}'` }]),
+  ];
 }

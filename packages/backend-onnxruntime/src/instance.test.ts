@@ -120,7 +120,8 @@ async function outcomesOf(
 }
 
 function outputsOf(outcome: InstanceOutcome | undefined): readonly BytesTensor[] {
-  if (outcome?.kind !== "response") throw new Error(outcome?.error.message ?? "no outcome");
+  if (outcome?.kind === "error") throw new Error(outcome.error.message);
+  if (outcome?.kind !== "response") throw new Error(`outcome: ${outcome?.kind ?? "none"}`);
   return outcome.outputs.map((tensor) => {
     if (tensor.kind !== "bytes") throw new Error("a tensor on a device");
     return tensor;

@@ -5,9 +5,12 @@ import { isSupported } from "./datatypes.ts";
 
 /** Refuses what no device can do for this backend, before a worker is started for it: INVALID_ARG. */
 export function checkSupported(config: ModelConfig): void {
+  const { schedulingChoice: choice } = config;
+  const states = choice.case === "sequenceBatching" ? choice.value.state : [];
   for (const [kind, tensors] of [
     ["input", config.input],
     ["output", config.output],
+    ["state input", states.map(({ inputName, dataType }) => ({ name: inputName, dataType }))],
   ] as const) {
     for (const { name, dataType } of tensors) {
       if (isSupported(configDatatype(dataType))) continue;

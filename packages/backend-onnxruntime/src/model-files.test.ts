@@ -23,6 +23,24 @@ describe("onnxFilePath", () => {
     expect(onnxFilePath(location)).toBe("3/net.onnx");
   });
 
+  it.each(["./net.onnx", "sub/../net.onnx", "/net.onnx", "../3/net.onnx"])(
+    "works out '%s' as Triton's joined paths are",
+    (name) => {
+      const location = locationOf(["3/net.onnx"], `default_model_filename: "${name}"`);
+      expect(onnxFilePath(location)).toBe("3/net.onnx");
+    },
+  );
+
+  it.each(["../1/net.onnx", "../net.onnx", "../../x/net.onnx", ".."])(
+    "refuses '%s', which is no file of the version",
+    (name) => {
+      const paths = ["1/net.onnx", "3/net.onnx", "net.onnx"];
+      expect(() => onnxFilePath(locationOf(paths, `default_model_filename: "${name}"`))).toThrow(
+        `default_model_filename '${name}' of model 'm' is outside of the version's directory`,
+      );
+    },
+  );
+
   it("looks into a directory of that name", () => {
     expect(onnxFilePath(locationOf(["3/model.onnx/model.onnx"]))).toBe("3/model.onnx/model.onnx");
   });
@@ -38,14 +56,22 @@ describe("externalFilePaths", () => {
   it("lie beside the model, under the names that the model uses", () => {
     const location = locationOf(["3/model.onnx/model.onnx", "3/model.onnx/data/w.bin"]);
     expect(
-      externalFilePaths(location, "3/model.onnx/model.onnx", { externalFiles: ["./data/w.bin"] }),
-    ).toEqual([{ location: "./data/w.bin", path: "3/model.onnx/data/w.bin" }]);
+      externalFilePaths(location, "3/model.onnx/model.onnx", {
+        externalFiles: ["./data/w.bin", "data/x/../w.bin"],
+      }),
+    ).toEqual([
+      { location: "./data/w.bin", path: "3/model.onnx/data/w.bin" },
+      { location: "data/x/../w.bin", path: "3/model.onnx/data/w.bin" },
+    ]);
   });
 
   it("are never looked for elsewhere", () => {
     const location = locationOf(["3/model.onnx", "1/w.bin"]);
     expect(() => externalFilePaths(location, "3/model.onnx", { externalFiles: ["../1/w.bin"] })).toThrow(
-      "unable to find '3/../1/w.bin' for model instance 'm': '3/model.onnx' keeps weights in it",
+      "unable to find '1/w.bin' for model instance 'm': '3/model.onnx' keeps weights in it",
+    );
+    expect(() => externalFilePaths(location, "3/model.onnx", { externalFiles: ["../../w.bin"] })).toThrow(
+      "unable to find '3/../../w.bin' for model instance 'm': '3/model.onnx' keeps weights in it",
     );
   });
 });

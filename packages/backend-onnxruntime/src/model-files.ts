@@ -1,5 +1,6 @@
 import type { ModelFile } from "@naiad/core";
 import type { ModelConfig, OnnxModel } from "@naiad/model-config";
+import { joinedPath } from "@naiad/model-config";
 import { InferenceError } from "@naiad/protocol";
 
 const DEFAULT_FILE_NAME = "model.onnx";
@@ -13,10 +14,18 @@ export interface ModelLocation {
 
 /**
  * Path of the version's ONNX file inside the model's directory. The configured name may be a directory, which then holds
- * the model and its external data. INVALID_ARG with Triton's text when there is no such file.
+ * the model and its external data. INVALID_ARG when it leads out of the version's directory, and with Triton's text when
+ * there is no such file.
  */
 export function onnxFilePath({ modelName, version, config, files }: ModelLocation): string {
-  const path = `${version}/${config.defaultModelFilename || DEFAULT_FILE_NAME}`;
+  const { defaultModelFilename } = config;
+  const path = joinedPath(String(version), defaultModelFilename || DEFAULT_FILE_NAME);
+  if (path?.startsWith(`${version}/`) !== true) {
+    throw new InferenceError(
+      "INVALID_ARG",
+      `default_model_filename '${defaultModelFilename}' of model '${modelName}' is outside of the version's directory`,
+    );
+  }
   const inDirectory = `${path}/${DEFAULT_FILE_NAME}`;
   const found = [path, inDirectory].find((candidate) => files.some((file) => file.path === candidate));
   if (found !== undefined) return found;
@@ -38,12 +47,13 @@ export function externalFilePaths(
 ): readonly ExternalFilePath[] {
   const directory = onnxPath.slice(0, onnxPath.lastIndexOf("/") + 1);
   return externalFiles.map((location) => {
-    const segments = location.split("/").filter((segment) => segment !== "" && segment !== ".");
-    const path = directory + segments.join("/");
-    if (files.some((file) => file.path === path)) return { location, path };
+    const path = joinedPath(directory, location);
+    if (path?.startsWith(directory) === true && files.some((file) => file.path === path)) {
+      return { location, path };
+    }
     throw new InferenceError(
       "INVALID_ARG",
-      `unable to find '${path}' for model instance '${modelName}': '${onnxPath}' keeps weights in it`,
+      `unable to find '${path ?? directory + location}' for model instance '${modelName}': '${onnxPath}' keeps weights in it`,
     );
   });
 }

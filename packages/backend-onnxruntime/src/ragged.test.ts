@@ -74,7 +74,8 @@ function items(...values: number[]): InstanceRequest {
 
 /** `NAME[shape] values` of each output. */
 function shown(outcome: InstanceOutcome | undefined): readonly string[] {
-  if (outcome?.kind !== "response") return [outcome?.error.message ?? "nothing"];
+  if (outcome?.kind === "error") return [outcome.error.message];
+  if (outcome?.kind !== "response") return [outcome?.kind ?? "nothing"];
   return outcome.outputs.map((output) => {
     const values = output.kind === "bytes" ? typedElements("FP32", output.bytes).join() : "device";
     return `${output.name}[${output.shape.join()}] ${values}`;

@@ -39,9 +39,10 @@ const REFUSED: Readonly<Record<string, string>> = {
   "ep.webgpuexecutionprovider.enableGraphCapture": "outputs could not be read",
 };
 
-/** What Triton's `optimization { graph { level } }` means to its ONNX Runtime backend. */
-const LEVELS: ReadonlyMap<number, OptimizationLevel> = new Map<number, OptimizationLevel>([
+/** What Triton's `optimization { graph { level } }` means to its ONNX Runtime backend; any other number means as much as 0. */
+export const GRAPH_LEVELS: ReadonlyMap<number, OptimizationLevel> = new Map<number, OptimizationLevel>([
   [-1, "basic"],
+  [0, "all"],
   [1, "extended"],
   [2, "disabled"],
 ]);
@@ -84,7 +85,7 @@ function executionProvider(
 }
 
 function optimizationLevel(config: ModelConfig): OptimizationLevel {
-  return LEVELS.get(config.optimization?.graph?.level ?? 0) ?? "all";
+  return GRAPH_LEVELS.get(config.optimization?.graph?.level ?? 0) ?? "all";
 }
 
 function passedOnEntries(config: ModelConfig): Record<string, string> {

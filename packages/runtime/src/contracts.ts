@@ -1,13 +1,31 @@
 import type {
+  CustomMetric,
+  CustomMetricFamily,
+  CustomMetricUpdate,
   ExecutionTimes,
   InstanceDevice,
   InstanceOutcome,
+  InstanceResponse,
   InstanceRequest,
   ModelFile,
   StoreLocation,
 } from "@naiad/core";
+import type { CorsOptions } from "@naiad/http";
 import type { EmptyContract } from "@naiad/link";
-import type { DeviceReport, HeaderList, HostInfo, LogLevel, ServerOptions } from "@naiad/protocol";
+import type {
+  DeviceReport,
+  HeaderList,
+  HostInfo,
+  InferenceRequest,
+  InferenceResponse,
+  InferenceStreamResponse,
+  LogLevel,
+  ModelReference,
+  RepositoryModelLoad,
+  RepositoryModelUnload,
+  ServerOptions,
+  WireError,
+} from "@naiad/protocol";
 
 /** Everything that crosses between page, gateway, host and instance workers. Plain data only. */
 
@@ -23,6 +41,7 @@ export interface AssetUrls {
   readonly instanceWasm: string;
   readonly instanceJspi: string;
   readonly instanceAsyncify: string;
+  readonly instanceJavascript: string;
   /** Folder with onnxruntime-web's `.mjs` and `.wasm` files, with a trailing slash. */
   readonly ort: string;
 }
@@ -34,8 +53,15 @@ export interface HostStart {
   readonly assets: AssetUrls;
   /** Names of the databases: one server per origin and base path. */
   readonly storageName: string;
+  /**
+   * Where the service worker answers from the host with files of models, with a slash at its end. Absent where there is no
+   * service worker.
+   */
+  readonly filesUrl?: string;
   /** The host after which this one comes: its models are loaded again. Absent for the first of a page's life. */
   readonly successorOf?: string;
+  /** Pages of other origins that may use the HTTP API. Absent: none is told that it may. */
+  readonly cors?: CorsOptions;
 }
 
 /** Exposed by the host worker over Comlink to the page that owns it. */
@@ -46,9 +72,27 @@ export interface HostControl {
   ready(): Promise<void>;
   /** Serves a port until it says goodbye or `peerId`'s lock is released. */
   attach(kind: "client" | "gateway", peerId: string, port: MessagePort): Promise<void>;
+  /**
+   * Connects to the command that started the browser and serves its ports over that, one exchange a stream. Resolves when
+   * the connection stands; who made it may ask from then on.
+   */
+  connectTunnel(url: string): Promise<void>;
+  /** Writes a line of the page's into the log. */
+  log(level: LogLevel, message: string): Promise<void>;
   /** Drains and ends everything. Resolves when no worker is left. */
   stop(): Promise<void>;
 }
+
+// ---------------------------------------------------------------------------------------------------------------
+// Tunnel: the command `naiad serve` -> host, over a WebSocket
+
+/**
+ * What is spoken in an exchange of the tunnel. `http`, `grpc` and `metrics` are what comes in at a port. `files` is what a
+ * worker of the browser asks the command for and only the host has: files of models that are served. `control` has the targets
+ * `/ready` (answered when the models of the start are loaded), `/stop` (answered when the host has drained), `/log` (lines of
+ * JSON: level, message, epochMs), `/index` and `/trace`.
+ */
+export type TunnelProtocol = "http" | "grpc" | "metrics" | "files" | "control";
 
 // ---------------------------------------------------------------------------------------------------------------
 // Gateway port: service worker -> host
@@ -89,25 +133,69 @@ export interface GatewayAnswer {
 export interface InstanceContract extends EmptyContract {
   readonly calls: {
     readonly start: { readonly input: InstanceWorkerStart; readonly output: { readonly build: string } };
-    readonly create: { readonly input: InstanceCreate; readonly output: { readonly device: DeviceReport } };
+    readonly create: { readonly input: InstanceCreate; readonly output: InstanceCreated };
     readonly execute: {
-      readonly input: { readonly instanceId: string; readonly requests: readonly InstanceRequest[] };
+      readonly input: {
+        readonly instanceId: string;
+        readonly requests: readonly InstanceRequest[];
+        /** Names the execution in the notes about its responses. Absent: nobody hears them. */
+        readonly executionId?: number;
+      };
       readonly output: {
         readonly outcomes: readonly InstanceOutcome[];
         readonly times: ExecutionTimes;
         readonly nonFiniteOutputs: number;
       };
     };
+    /** Rejects with the reason where the model says that it is not ready. Answered also while it executes. */
+    readonly checkReady: {
+      readonly input: { readonly instanceId: string };
+      readonly output: Record<never, never>;
+    };
     readonly release: {
       readonly input: { readonly instanceId: string };
       readonly output: { readonly releasedBytes: number };
     };
   };
+  readonly notes: {
+    /** There is room for so many more responses of that request. */
+    readonly credit: ExecutedRequest & { readonly count: number };
+    /** Nobody waits for the request any more: its responses go nowhere, its end is still to be told. */
+    readonly cancel: ExecutedRequest;
+  };
 }
 
-/** What an instance worker tells its host. */
+/** A request of an execution, during it and, while it is decoupled and open, after it. */
+export interface ExecutedRequest {
+  readonly executionId: number;
+  /** Among the requests of the execution. */
+  readonly index: number;
+}
+
+/** Responses of one request that may be under way to the host before it gives credit again. */
+export const RESPONSE_CREDITS: number = 8;
+
+/** What an instance worker tells and asks its host. */
 export interface InstanceHostContract extends EmptyContract {
+  readonly calls: {
+    /** A model's request to another model. */
+    readonly infer: { readonly input: InferenceRequest; readonly output: InferenceResponse };
+    readonly loadModel: { readonly input: RepositoryModelLoad; readonly output: Record<never, never> };
+    readonly unloadModel: { readonly input: RepositoryModelUnload; readonly output: Record<never, never> };
+    readonly modelReady: { readonly input: ModelReference; readonly output: { readonly ready: boolean } };
+    readonly declareMetric: { readonly input: CustomMetricFamily; readonly output: Record<never, never> };
+    readonly metricValue: { readonly input: CustomMetric; readonly output: { readonly value: number } };
+  };
+  readonly streams: {
+    /** The same of a model with any number of responses. */
+    readonly inferStream: { readonly input: InferenceRequest; readonly item: InferenceStreamResponse };
+  };
   readonly notes: {
+    readonly metric: CustomMetricUpdate;
+    /** A response of a decoupled request, and its end where it is `final`. */
+    readonly response: ExecutedRequest & { readonly response: InstanceResponse; readonly final: boolean };
+    /** No more responses come for the request. */
+    readonly end: ExecutedRequest & { readonly error?: WireError };
     /**
      * An operation left the worker's queue and runs now: the watchdog's clock starts here. A `run` is told only if it has
      * waited in the queue; one that found the worker idle began when it was posted.
@@ -142,6 +230,16 @@ export interface InstanceCreate {
   readonly location: StoreLocation;
   /** Content by path, only where `location` is memory. */
   readonly bytes?: Readonly<Record<string, Uint8Array>>;
+  /** Where the files are served, with a slash at its end; absent where they are not. */
+  readonly servedAt?: string;
+  /** `auto-complete`: only what the model itself makes of its configuration is wanted. Default: `serve`. */
+  readonly purpose?: "serve" | "auto-complete";
+}
+
+export interface InstanceCreated {
+  readonly device: DeviceReport;
+  /** proto3 binary of the completed ModelConfig, for the purpose `auto-complete`. */
+  readonly config?: Uint8Array;
 }
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -194,6 +292,17 @@ export interface HostIsComing {
 }
 
 /**
+ * Page -> service worker: this page's last start failed, and it has not tried again. Told when it fails, and in answer to
+ * `who-is-host`; a gateway that hears of no other page waits no longer.
+ */
+export interface StartFailed {
+  readonly naiad: "start-failed";
+  readonly wireVersion: number;
+  readonly base: string;
+  readonly reason: string;
+}
+
+/**
  * Page -> service worker, answered with `pong` on the port that came along, else to the page itself. To be sent every 10 s
  * while a `fetch` to the server is pending: Firefox ends a service worker that has heard nothing for 30 s.
  */
@@ -207,6 +316,9 @@ export interface Pong {
   readonly base: string;
   readonly gatewayId: string;
 }
+
+/** In the query of the service worker's script: `<base>metrics` is not the server's. */
+export const WITHOUT_METRICS: string = "allow-metrics=false";
 
 /** Web Lock held by the page that may run the host. */
 export function electionLock(base: string): string {

@@ -5,3 +5,4 @@ export type { HostParts } from "./host/host.ts";
 export { createBrowserClock } from "./host/browser-clock.ts";
 export { createDigest } from "./host/digest.ts";
 export { runInstanceWorker } from "./instance/instance-worker.ts";
+export { runJavaScriptWorker } from "./instance/javascript-worker.ts";

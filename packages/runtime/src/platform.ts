@@ -3,3 +3,4 @@ export { platformLocks } from "./host/platform-locks.ts";
 export { browserSpawner } from "./host/worker-spawner.ts";
 export type { SpawnedWorker, WorkerSpawner } from "./host/worker-spawner.ts";
 export { randomId } from "./random-id.ts";
+export { formatLogLine } from "./host/format-log-line.ts";

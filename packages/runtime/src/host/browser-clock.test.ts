@@ -25,6 +25,12 @@ describe("createBrowserClock", () => {
     expect(order).toEqual(["0.3 ms", "12 ms"]);
   });
 
+  it("knows how finely it measures", () => {
+    const { resolutionNs } = createBrowserClock();
+    expect(resolutionNs).toBeGreaterThan(0);
+    expect(resolutionNs).toBeLessThan(1e6);
+  });
+
   it("tells the time of day", () => {
     expect(Math.abs(createBrowserClock().epochMs() - Date.now())).toBeLessThan(1000);
   });

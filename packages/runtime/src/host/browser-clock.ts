@@ -1,18 +1,24 @@
 import type { Clock } from "@naiad/core";
+import { clockResolution } from "./clock-resolution.ts";
 import { createPreciseWait } from "./precise-wait.ts";
 import type { WaitPlatform } from "./precise-wait.ts";
 import { createTimerQueue } from "./timer-queue.ts";
 
 /**
  * The clock of workers. Not for a page: its timers are throttled while the tab is hidden, those of a worker are not.
- * `performance.now` steps by 5 us in an isolated context and by 100 us in others.
+ * `performance.now` steps by 5 us in an isolated context and by 100 us in others; how it does here is measured when it is
+ * asked for the first time.
  */
 export function createBrowserClock(platform: WaitPlatform = browserWaits()): Clock {
   const nowNs = (): number => Math.round(performance.now() * 1e6);
   const timers = createTimerQueue(nowNs, createPreciseWait(nowNs, platform));
+  let resolutionNs: number | undefined;
   return {
     nowNs,
     epochMs: () => Date.now(),
+    get resolutionNs() {
+      return (resolutionNs ??= clockResolution(nowNs));
+    },
     after: (delayNs, wake) => timers.after(delayNs, wake),
   };
 }

@@ -3,9 +3,11 @@ import type { CallContext, ChannelHandlers, EmptyContract, Endpoint, FaultHook, 
 import type {
   ClientContract,
   InferenceResponse,
+  InferenceStreamResponse,
   OperationInput,
   OperationName,
   OperationOutput,
+  UnaryOperationHandlers,
 } from "@naiad/protocol";
 import { eventStream } from "./event-stream.ts";
 import type { HostServices, Session } from "./session.ts";
@@ -21,11 +23,12 @@ export interface ClientSessionOptions {
 /** Serves the operations to an SDK, without HTTP and without a codec. */
 export function createClientSession({ port, peerId, services, fault }: ClientSessionOptions): Session {
   const { operations } = services;
+  const unary: UnaryOperationHandlers = operations;
 
   const forward =
     <Name extends OperationName>(name: Name) =>
     async (input: OperationInput<Name>, context: CallContext): Promise<Reply<OperationOutput<Name>>> => ({
-      value: await operations[name](input, context),
+      value: await unary[name](input, context),
     });
 
   const handlers: ChannelHandlers<ClientContract> = {
@@ -33,6 +36,7 @@ export function createClientSession({ port, peerId, services, fault }: ClientSes
       serverLive: forward("serverLive"),
       serverReady: forward("serverReady"),
       serverMetadata: forward("serverMetadata"),
+      serverMetrics: forward("serverMetrics"),
       modelReady: forward("modelReady"),
       modelMetadata: forward("modelMetadata"),
       modelConfig: forward("modelConfig"),
@@ -53,6 +57,11 @@ export function createClientSession({ port, peerId, services, fault }: ClientSes
       instances: () => Promise.resolve({ value: services.instances() }),
     },
     streams: {
+      modelStreamInfer: async function* (input, context) {
+        for await (const response of await operations.modelStreamInfer(input, context)) {
+          yield giveResponse(response);
+        }
+      },
       events: async function* (_input, { signal }) {
         for await (const value of eventStream(services.subscribe, signal)) yield { value };
       },
@@ -66,7 +75,9 @@ export function createClientSession({ port, peerId, services, fault }: ClientSes
   });
 }
 
-function giveResponse(response: InferenceResponse): Reply<InferenceResponse> {
+function giveResponse<Response extends InferenceResponse | InferenceStreamResponse>(
+  response: Response,
+): Reply<Response> {
   const { value: outputs, transfer } = giveTensors(response.outputs);
   return { value: { ...response, outputs }, transfer };
 }

@@ -1,4 +1,5 @@
 import type { OnnxEngine } from "@naiad/backend-onnxruntime";
+import type { FileStore } from "@naiad/core";
 import { createMemoryFileStore } from "@naiad/core";
 import type { Channel, EmptyContract } from "@naiad/link";
 import { createChannel, holdAlive, whenDead } from "@naiad/link";
@@ -8,7 +9,7 @@ import { SERVER_OPTIONS, createMemoryRepository, memoryLocks, realEndpoints } fr
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import { fixtureModels } from "@naiad/testing/fixture-models";
-import type { GatewayContract } from "../contracts.ts";
+import type { GatewayContract, HostStart } from "../contracts.ts";
 import { aliveLock, WIRE_VERSION } from "../contracts.ts";
 import { runInstanceWorker } from "../instance/instance-worker.ts";
 import { createBrowserClock } from "./browser-clock.ts";
@@ -42,7 +43,12 @@ function fixture(name: string): Readonly<Record<string, string | Uint8Array>> {
   return found.files;
 }
 
-async function startServer() {
+interface Setting {
+  readonly store?: FileStore;
+  readonly start?: Partial<HostStart>;
+}
+
+async function startServer({ store = createMemoryFileStore(), start = {} }: Setting = {}) {
   const locks = memoryLocks();
   const clock = createBrowserClock();
   const spawnedUrls: string[] = [];
@@ -79,7 +85,7 @@ async function startServer() {
         hardwareConcurrency: 2,
         wasmMemoryLimitBytes: 2 ** 32,
       }),
-    openStore: () => Promise.resolve(createMemoryFileStore()),
+    openStore: () => Promise.resolve(store),
     openSource: () =>
       createMemoryRepository({ batcher: fixture("batcher") }, { digest: createDigest(crypto.subtle) }),
   };
@@ -98,9 +104,11 @@ async function startServer() {
       instanceWasm: "wasm",
       instanceJspi: "jspi",
       instanceAsyncify: "asyncify",
+      instanceJavascript: "javascript",
       ort: "",
     },
     storageName: "store",
+    ...start,
   });
   ends.push(() => host.stop());
 
@@ -195,6 +203,28 @@ describe("composeHost", () => {
     expect(logged.length).toBeGreaterThan(0);
     // Each line once, whoever wrote it.
     expect(lines.slice(-logged.length)).toEqual(logged);
+  });
+
+  it("goes on with the log and trace settings of the host before it", async () => {
+    const store = createMemoryFileStore();
+    const first = await startServer({ store });
+    await first.host.ready();
+    await first.http("POST", "/v2/logging", encode({ log_verbose_level: 2, log_format: "ISO8601" }));
+    await first.http("POST", "/v2/trace/setting", encode({ trace_rate: "5" }));
+    await first.http("POST", "/v2/models/batcher/trace/setting", encode({ trace_count: "9" }));
+    await first.host.stop();
+
+    const second = await startServer({ store, start: { hostId: "host-2", successorOf: "host-1" } });
+    await second.host.ready();
+    expect(await second.http("GET", "/v2/logging")).toMatchObject({
+      json: { log_verbose_level: 2, log_format: "ISO8601" },
+    });
+    expect(await second.http("GET", "/v2/models/batcher/trace/setting")).toMatchObject({
+      json: { trace_rate: "5", trace_count: "9" },
+    });
+    const other = await startServer({ store, start: { hostId: "host-3", successorOf: "nobody" } });
+    await other.host.ready();
+    expect(await other.http("GET", "/v2/logging")).toMatchObject({ json: { log_format: "default" } });
   });
 
   it("ends its workers when it stops", async () => {

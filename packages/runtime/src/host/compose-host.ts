@@ -4,32 +4,46 @@ import type {
   Capabilities,
   Clock,
   FileStore,
-  LoadOrigin,
+  LogControl,
   Logger,
   RepositorySource,
+  TraceControl,
 } from "@naiad/core";
-import { createInferenceServer, createLogControl, createVerifiedBackend } from "@naiad/core";
+import {
+  createCustomMetrics,
+  createInferenceServer,
+  createLogControl,
+  createTraceControl,
+  createVerifiedBackend,
+} from "@naiad/core";
 import { createHttpHandler } from "@naiad/http";
 import type { FaultHook, LockManagerLike } from "@naiad/link";
 import { whenDead } from "@naiad/link";
 import { encodeConfig } from "@naiad/model-config";
 import type { RepositoryLocation } from "@naiad/protocol";
+import { InferenceError } from "@naiad/protocol";
 import type { HostStart } from "../contracts.ts";
 import { aliveLock, WIRE_VERSION } from "../contracts.ts";
 import { lockDownloads } from "../storage/lock-downloads.ts";
+import { lockStore } from "../storage/lock-store.ts";
 import { NAIAD_VERSION, SERVER_VERSION } from "../version.ts";
 import { compress } from "./compress.ts";
 import { decompress } from "./decompress.ts";
 import { createDigest } from "./digest.ts";
+import { createJavaScriptBackend } from "./javascript-backend.ts";
+import { createServedFiles, withServedFiles } from "./served-files.ts";
+import type { WorkerServices } from "./worker-services.ts";
 import type { Subscribe } from "./event-stream.ts";
 import type { HostParts } from "./host.ts";
 import { createInstanceWorkers } from "./instance-workers.ts";
 import { createLogBook } from "./log-book.ts";
-import type { LogBook, LogLine } from "./log-book.ts";
+import type { LogBook, LogSink } from "./log-book.ts";
+import { hasLocks } from "./platform-locks.ts";
 import { createSuccession } from "./succession.ts";
 import type { Succession } from "./succession.ts";
 import { createSharedWasmModule } from "./shared-wasm-module.ts";
 import type { CompileModule } from "./shared-wasm-module.ts";
+import type { Will } from "./will.ts";
 import { createWorkerBackend } from "./worker-backend.ts";
 import type { WorkerSpawner } from "./worker-spawner.ts";
 
@@ -43,7 +57,7 @@ export interface HostPlatform {
   readonly hasJspi: boolean;
   readonly compileModule: CompileModule;
   readonly newId: () => string;
-  readonly writeLog: (line: LogLine) => void;
+  readonly writeLog: LogSink;
   readonly fault?: FaultHook;
   /** Beside ONNX Runtime. */
   readonly backends?: readonly Backend[];
@@ -56,7 +70,12 @@ export interface HostPlatform {
 export async function composeHost(start: HostStart, platform: HostPlatform): Promise<HostParts> {
   const { assets } = start;
   const { clock, locks, newId } = platform;
-  const logControl = createLogControl(start.options);
+  let leaveWill = (): void => undefined;
+  const onChange = (): void => {
+    leaveWill();
+  };
+  const logControl = createLogControl(start.options, { onChange });
+  const traceControl = createTraceControl({ onChange });
   const logger = createLogBook({
     epochMs: () => clock.epochMs(),
     sink: platform.writeLog,
@@ -67,9 +86,25 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
     platform.openStore(start.storageName, logger),
   ]);
   const succession = createSuccession(store, logger);
-  const inherited = await inheritance(start, succession);
+  const will = await willFor(start, succession);
+  if (will !== undefined) takeOverSettings(will, { logControl, traceControl, logger });
+  const inherited = start.options.modelControlMode === "explicit" ? will?.models : undefined;
   // A model that cannot be loaded any more is no reason to end a server that others use.
   const options = inherited === undefined ? start.options : { ...start.options, exitOnError: false };
+  const customMetrics = createCustomMetrics();
+  const digest = createDigest(platform.subtle);
+  const servedFiles = createServedFiles(digest);
+  // Models ask the server only when it has loaded them.
+  const services: WorkerServices = {
+    operations: {
+      modelInfer: (input, context) => server.modelInfer(input, context),
+      modelStreamInfer: (input, context) => server.modelStreamInfer(input, context),
+      repositoryModelLoad: (input, context) => server.repositoryModelLoad(input, context),
+      repositoryModelUnload: (input, context) => server.repositoryModelUnload(input, context),
+      modelReady: (input, context) => server.modelReady(input, context),
+    },
+    metrics: customMetrics,
+  };
   const workers = createInstanceWorkers({
     spawner: platform.spawner,
     clock,
@@ -84,12 +119,14 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
       logger,
     }),
     limits: options.limits,
+    services,
     newId,
     whenDead: (workerId, signal) => whenDead(locks, aliveLock(workerId), signal),
     ...(platform.fault && { fault: platform.fault }),
   });
   const onnxruntime = createWorkerBackend({
     name: "onnxruntime",
+    engine: "onnxruntime",
     prepare: (model, prepareOptions) =>
       prepareOnnx(model, {
         ...prepareOptions,
@@ -102,8 +139,21 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
     limits: options.limits,
     encodeConfig,
     newId,
+    warn: (message) => {
+      logger.log("warning", message);
+    },
   });
-  const digest = createDigest(platform.subtle);
+  const javascript = createJavaScriptBackend({
+    served: servedFiles,
+    filesUrl: start.filesUrl,
+    workers,
+    limits: options.limits,
+    encodeConfig,
+    newId,
+    warn: (message) => {
+      logger.log("warning", message);
+    },
+  });
   const build = platform.hasJspi ? "jspi" : "asyncify";
   const verified = createVerifiedBackend(onnxruntime, {
     store,
@@ -117,21 +167,32 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
     sources: options.modelRepositories.map((location) => platform.openSource(location, store, logger)),
     store,
     digest,
-    backends: [verified, ...(platform.backends ?? [])],
+    backends: [verified, javascript, ...(platform.backends ?? [])],
     capabilities,
     clock,
     logger,
     logControl,
+    traceControl,
+    customMetrics,
     downloadLock: lockDownloads(locks),
+    ...(hasLocks(locks) && { storeLocks: lockStore(locks, start.storageName) }),
+    keptFiles: async () => (await succession.latest())?.models.flatMap(({ files = [] }) => files) ?? [],
     ...(inherited && { inherited }),
     version: SERVER_VERSION,
   });
   let isServing = true;
-  server.subscribe((event) => {
+  leaveWill = () => {
     // What a stop unloads stays for the successor.
-    if (event.kind === "model" && isServing) {
-      succession.leave(start.hostId, server.servedModels());
-    }
+    if (!isServing) return;
+    succession.leave({
+      hostId: start.hostId,
+      models: server.servedModels(),
+      log: { ...logControl.settings, log_file: null },
+      trace: traceControl.overrides(),
+    });
+  };
+  server.subscribe((event) => {
+    if (event.kind === "model") leaveWill();
   });
   return {
     services: {
@@ -139,16 +200,27 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
       operations: server,
       instances: () => server.instances(),
       subscribe: bothOf((listener) => server.subscribe(listener), logger),
-      handleExchange: createHttpHandler({
-        handlers: server,
-        maxInputSize: options.httpMaxInputSize,
-        decompress,
-        compress,
-        restrictedApis: options.httpRestrictedApis,
-        headerForwardPattern: options.httpHeaderForwardPattern,
-      }),
+      handleExchange: withServedFiles(
+        createHttpHandler({
+          handlers: server,
+          maxInputSize: options.httpMaxInputSize,
+          decompress,
+          compress,
+          restrictedApis: options.httpRestrictedApis,
+          headerForwardPattern: options.httpHeaderForwardPattern,
+          ...(start.cors && { cors: start.cors }),
+        }),
+        servedFiles,
+      ),
     },
-    start: (signal) => server.start(signal),
+    log: (level, message) => {
+      logger.log(level, message);
+    },
+    start: async (signal) => {
+      await server.start(signal);
+      const ready = await server.repositoryIndex({ ready: true }, { signal });
+      if (ready.length === 0) logger.log("info", "No model available");
+    },
     stop: async () => {
       isServing = false;
       try {
@@ -160,13 +232,26 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
   };
 }
 
-/** What the predecessor served, where this host takes over from one whose models were loaded by request. */
-function inheritance(
-  { options, successorOf }: HostStart,
-  succession: Succession,
-): Promise<readonly LoadOrigin[] | undefined> {
-  if (successorOf === undefined || options.modelControlMode !== "explicit") return Promise.resolve(undefined);
-  return succession.inheritedFrom(successorOf);
+/** Of the predecessor, where this host takes over from one. */
+function willFor({ successorOf }: HostStart, succession: Succession): Promise<Will | undefined> {
+  return successorOf === undefined ? Promise.resolve(undefined) : succession.inheritedFrom(successorOf);
+}
+
+interface Settings {
+  readonly logControl: LogControl;
+  readonly traceControl: TraceControl;
+  readonly logger: Logger;
+}
+
+/** Settings that this version does not take any more are no reason not to serve. */
+function takeOverSettings({ log, trace }: Will, { logControl, traceControl, logger }: Settings): void {
+  try {
+    logControl.update(log);
+    for (const { modelName, update } of trace) traceControl.update(modelName, update);
+  } catch (thrown) {
+    const reason = InferenceError.from(thrown).message;
+    logger.log("warning", `settings of the server before this one are given up: ${reason}`);
+  }
 }
 
 /** The server's events, and as log events the lines of the whole host, of which the server's own are only a part. */

@@ -1,4 +1,11 @@
-import type { OperationContext, OperationInput, OperationName, OperationOutput } from "@naiad/protocol";
+import type {
+  OperationContext,
+  OperationInput,
+  OperationName,
+  OperationOutput,
+  UnaryOperationHandlers,
+} from "@naiad/protocol";
+import { FILES_PATH } from "./served-files.ts";
 import type { HostServices } from "./session.ts";
 
 /**
@@ -12,12 +19,13 @@ export function heldUntilLoaded(
   wait: (signal: AbortSignal) => Promise<void> | undefined,
 ): HostServices {
   const { operations, handleExchange } = services;
+  const unary: UnaryOperationHandlers = operations;
 
   const held =
     <Name extends OperationName>(name: Name) =>
     async (input: OperationInput<Name>, context: OperationContext): Promise<OperationOutput<Name>> => {
       await wait(context.signal);
-      return operations[name](input, context);
+      return unary[name](input, context);
     };
 
   return {
@@ -25,11 +33,16 @@ export function heldUntilLoaded(
     operations: {
       ...operations,
       serverMetadata: held("serverMetadata"),
+      serverMetrics: held("serverMetrics"),
       modelReady: held("modelReady"),
       modelMetadata: held("modelMetadata"),
       modelConfig: held("modelConfig"),
       modelStatistics: held("modelStatistics"),
       modelInfer: held("modelInfer"),
+      modelStreamInfer: async (input, context) => {
+        await wait(context.signal);
+        return operations.modelStreamInfer(input, context);
+      },
       repositoryIndex: held("repositoryIndex"),
       repositoryModelLoad: held("repositoryModelLoad"),
       repositoryModelUnload: held("repositoryModelUnload"),
@@ -43,8 +56,13 @@ export function heldUntilLoaded(
       cudaSharedMemoryUnregister: held("cudaSharedMemoryUnregister"),
     },
     handleExchange: async (request) => {
-      if (!request.rawTarget.startsWith("/v2/health/")) await wait(request.signal);
+      if (!isNeverHeld(request.rawTarget)) await wait(request.signal);
       return handleExchange(request);
     },
   };
+}
+
+/** Health, and what a model that is being loaded reads. */
+function isNeverHeld(rawTarget: string): boolean {
+  return rawTarget.startsWith("/v2/health/") || rawTarget.startsWith(FILES_PATH);
 }

@@ -3,6 +3,7 @@ import { aliveLock, WIRE_VERSION } from "../contracts.ts";
 import { browserPlatform } from "./browser-platform.ts";
 import { composeHost } from "./compose-host.ts";
 import { createHost } from "./host.ts";
+import { openSocketLine } from "./tunnel/socket-line.ts";
 
 declare const self: DedicatedWorkerGlobalScope;
 
@@ -12,5 +13,6 @@ const host = createHost({
   compose: (start) => composeHost(start, platform),
   holdAlive: (hostId) => holdAlive(platform.locks, aliveLock(hostId)),
   whenDead: (peerId, signal) => whenDead(platform.locks, aliveLock(peerId), signal),
+  openLine: openSocketLine,
 });
 exposeControl(host, self, { wireVersion: WIRE_VERSION });

@@ -19,7 +19,14 @@ const START: HostStart = {
   wireVersion: WIRE_VERSION,
   hostId: "host-1",
   options: { ...SERVER_OPTIONS, httpMaxInputSize: 1, limits: { createMs: 1, firstRunMs: 1, runMs: 1 } },
-  assets: { host: "", instanceWasm: "", instanceJspi: "", instanceAsyncify: "", ort: "" },
+  assets: {
+    host: "",
+    instanceWasm: "",
+    instanceJspi: "",
+    instanceAsyncify: "",
+    instanceJavascript: "",
+    ort: "",
+  },
   storageName: "s",
 };
 const CAPABILITIES = {
@@ -32,6 +39,7 @@ const SILENT = { calls: {}, streams: {}, notes: {} };
 
 interface Script {
   readonly infer?: OperationHandlers["modelInfer"];
+  readonly stream?: OperationHandlers["modelStreamInfer"];
   readonly exchange?: ExchangeHandler;
   readonly load?: (signal: AbortSignal) => Promise<void>;
   readonly compose?: () => Promise<void>;
@@ -41,10 +49,12 @@ function setUp(script: Script = {}) {
   const clock = createFakeClock();
   const locks = memoryLocks();
   const listeners = new Set<(event: ServerEvent) => void>();
+  const logged: string[] = [];
   const refuse = () => Promise.reject(new InferenceError("UNAVAILABLE", "not in this test"));
   const operations = fakeHandlers({
     serverLive: () => Promise.resolve({ live: true }),
     modelInfer: script.infer ?? refuse,
+    modelStreamInfer: script.stream ?? refuse,
   });
   const host = createHost({
     clock,
@@ -62,6 +72,9 @@ function setUp(script: Script = {}) {
             return () => listeners.delete(listener);
           },
           handleExchange: script.exchange ?? refuse,
+        },
+        log: (level, message) => {
+          logged.push(`${level}: ${message}`);
         },
         start: script.load ?? (() => Promise.resolve()),
         stop: () => Promise.resolve(),
@@ -82,6 +95,7 @@ function setUp(script: Script = {}) {
     locks,
     host,
     listeners,
+    logged,
     client: async (peerId = "page-1") => {
       const { port, ...rest } = await attach("client", peerId);
       const channel: Channel<ClientContract> = createChannel(port, SILENT, { peer: "host" });
@@ -118,6 +132,13 @@ describe("createHost: its life", () => {
     const info = await host.start(START);
     expect(info).toMatchObject({ hostId: "host-1", wireVersion: WIRE_VERSION });
     expect(locks.heldNames()).toEqual([aliveLock("host-1")]);
+  });
+
+  it("writes what the page has to say into its log", async () => {
+    const { host, logged } = setUp();
+    await host.start(START);
+    await host.log("warning", "storage may go");
+    expect(logged).toEqual(["warning: storage may go"]);
   });
 
   it("refuses a page of another wire version", async () => {
@@ -235,6 +256,48 @@ describe("createHost: clients", () => {
     const response = await channel.call("modelInfer", REQUEST);
     expect(response.outputs).toMatchObject([{ name: "y", bytes: Uint8Array.of(7, 8) }]);
     expect(OUTPUT.bytes.byteLength).toBe(0);
+  });
+
+  it("streams responses, gives them away, and tells the model when the page leaves", async () => {
+    const signals: AbortSignal[] = [];
+    const outputs = [1, 2, 3].map((byte): BytesTensor => ({
+      ...OUTPUT,
+      shape: [1],
+      bytes: Uint8Array.of(byte),
+    }));
+    const { host, client, clock } = setUp({
+      stream: async (request, { signal }) => {
+        signals.push(signal);
+        await Promise.resolve();
+        return (async function* () {
+          for (const output of outputs) yield { ...request, outputs: [output] };
+          await new Promise((_resolve, reject) => {
+            signal.addEventListener("abort", () => {
+              reject(InferenceError.from(signal.reason));
+            });
+          });
+        })();
+      },
+    });
+    await host.start(START);
+    const { channel } = await client();
+    const read: unknown[] = [];
+    for await (const { outputs: got } of channel.stream("modelStreamInfer", REQUEST)) {
+      read.push(...got.map((tensor) => tensor.kind === "bytes" && tensor.bytes[0]));
+      if (read.length === 3) break;
+    }
+    await clock.settle();
+    expect(read).toEqual([1, 2, 3]);
+    expect(outputs.map(({ bytes }) => bytes.byteLength)).toEqual([0, 0, 0]);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+
+  it("refuses a stream as the server does", async () => {
+    const { host, client } = setUp();
+    await host.start(START);
+    const { channel } = await client();
+    const first = channel.stream("modelStreamInfer", REQUEST)[Symbol.asyncIterator]().next();
+    await expect(first).rejects.toMatchObject({ code: "UNAVAILABLE", message: "not in this test" });
   });
 
   it("tells events to those who listen, and stops when they leave", async () => {

@@ -1,5 +1,6 @@
-import type { Clock } from "@naiad/core";
+import type { Clock, LogLevel } from "@naiad/core";
 import type { FaultHook } from "@naiad/link";
+import type { TunnelLine } from "@naiad/link/tunnel";
 import { InferenceError, invariant } from "@naiad/protocol";
 import type { HostControl, HostStart } from "../contracts.ts";
 import { WIRE_VERSION } from "../contracts.ts";
@@ -11,11 +12,13 @@ import type { HeldAnswer } from "./gateway-session.ts";
 import { raceAbort } from "./race-abort.ts";
 import { createRepeatedRequests } from "./repeated-requests.ts";
 import type { HostServices, Session } from "./session.ts";
+import { createTunnelSession } from "./tunnel/tunnel-session.ts";
 import { within } from "./within.ts";
 
 /** The server of a host, put together but not started. */
 export interface HostParts {
   readonly services: HostServices;
+  log(level: LogLevel, message: string): void;
   /** Loads what is to be loaded at start. Rejects where the options make a failure of that fatal. */
   start(signal: AbortSignal): Promise<void>;
   /** Drains, then ends every worker. */
@@ -30,6 +33,8 @@ export interface HostOptions {
   readonly holdAlive: (hostId: string) => Promise<() => void>;
   /** Resolves when the peer's alive lock is free, rejects when `signal` fires. */
   readonly whenDead: (peerId: string, signal: AbortSignal) => Promise<void>;
+  /** Connects to the command that started the browser. Absent where no such command can be. */
+  readonly openLine?: (url: string) => Promise<TunnelLine>;
   /** How long requests wait for the models of the start. */
   readonly loadWaitMs?: number;
   readonly orphanMs?: number;
@@ -114,6 +119,21 @@ export function createHost(options: HostOptions): HostControl {
     session.close(new InferenceError("CANCELLED", `${kind} ${peerId} is gone`));
   }
 
+  async function end(): Promise<void> {
+    const stopped = new InferenceError("UNAVAILABLE", STOPPED);
+    stopping.abort(stopped);
+    // Where nothing has been built, nothing ever will be, and whoever waits for it must hear so.
+    if (!wasStarted) composed.reject(stopped);
+    loaded.reject(stopped);
+    const parts = await composed.promise.catch(() => undefined);
+    try {
+      await parts?.stop();
+    } finally {
+      repeated.stop();
+      for (const session of sessions) session.close(stopped);
+    }
+  }
+
   return {
     async start(start) {
       invariant(!wasStarted, "a host starts once");
@@ -137,18 +157,20 @@ export function createHost(options: HostOptions): HostControl {
       sessions.add(session);
       void watchPeer(kind, peerId, session);
     },
+    async connectTunnel(url) {
+      const { services } = await composed.promise;
+      invariant(options.openLine !== undefined, "this host has a way to connect");
+      const line = await options.openLine(url);
+      // The last answers still have to go through it: it ends with the connection, and until then this host counts as alive.
+      createTunnelSession({ line, services, ready: () => loaded.promise, stop: end });
+    },
+    async log(level, message) {
+      (await composed.promise).log(level, message);
+    },
     async stop() {
-      const stopped = new InferenceError("UNAVAILABLE", STOPPED);
-      stopping.abort(stopped);
-      // Where nothing has been built, nothing ever will be, and whoever waits for it must hear so.
-      if (!wasStarted) composed.reject(stopped);
-      loaded.reject(stopped);
-      const parts = await composed.promise.catch(() => undefined);
       try {
-        await parts?.stop();
+        await end();
       } finally {
-        repeated.stop();
-        for (const session of sessions) session.close(stopped);
         letGo();
       }
     },

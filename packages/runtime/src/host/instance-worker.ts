@@ -1,6 +1,7 @@
 import type {
   CancelTimer,
   Clock,
+  ExecuteContext,
   ExecutionResult,
   InstanceDevice,
   InstanceRequest,
@@ -9,11 +10,12 @@ import type {
 } from "@naiad/core";
 import { createChannel } from "@naiad/link";
 import type { Channel, FaultHook } from "@naiad/link";
-import type { DeviceReport, WatchdogLimits } from "@naiad/protocol";
+import type { WatchdogLimits } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 import type {
   InstanceContract,
   InstanceCreate,
+  InstanceCreated,
   InstanceHostContract,
   InstanceWorkerStart,
 } from "../contracts.ts";
@@ -21,6 +23,10 @@ import { createWatchdog } from "./watchdog.ts";
 import type { Watchdog } from "./watchdog.ts";
 import { raceAbort } from "./race-abort.ts";
 import type { CreateResult, InstanceOrder, RemoteInstance } from "./remote-instance.ts";
+import type { ResponseInlets } from "./response-inlets.ts";
+import { createResponseInlets } from "./response-inlets.ts";
+import { workerHandlers } from "./worker-services.ts";
+import type { WorkerServices } from "./worker-services.ts";
 import type { SpawnedWorker } from "./worker-spawner.ts";
 import type { OwedCall } from "./worker-watch.ts";
 import { retirementOf } from "./worker-retirement.ts";
@@ -35,6 +41,8 @@ export interface InstanceWorkerOptions {
   readonly limits: WatchdogLimits;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** What its models may ask of the server. */
+  readonly services: WorkerServices;
   readonly releasedBytesLimit: number;
   /** How long an empty worker is kept for the next instance, where it is kept at all. */
   readonly lingerMs: number;
@@ -51,6 +59,9 @@ interface Tenant {
   readonly lose: (reason: string) => void;
 }
 
+/** How long a model may think about whether it is ready. */
+const READY_LIMIT_MS = 5_000;
+
 const NOTHING_LEFT = "nothing is left to do in it";
 
 type Ending = { readonly reason: string; readonly culprit?: string };
@@ -60,6 +71,7 @@ export class InstanceWorker {
   readonly #options: InstanceWorkerOptions;
   readonly #channel: Channel<InstanceContract>;
   readonly #watchdog: Watchdog;
+  readonly #inlets: ResponseInlets;
   readonly #tenants = new Map<string, Tenant>();
   readonly #over = new AbortController();
   readonly #started: Promise<boolean>;
@@ -72,16 +84,32 @@ export class InstanceWorker {
 
   constructor(options: InstanceWorkerOptions) {
     this.#options = options;
-    const { spawned, clock } = options;
+    const { spawned, clock, services } = options;
     this.#watchdog = createWatchdog(clock, (deadline) => {
       this.#end(deadline.reason, deadline.culprit);
+    });
+    const handlers = workerHandlers({
+      services,
+      onWait: (wait) => {
+        this.#watchdog.tell({ kind: "waits", wait });
+        return () => {
+          this.#watchdog.tell({ kind: "heard", wait });
+        };
+      },
+    });
+    this.#inlets = createResponseInlets({
+      worker: () => this.#channel,
+      onClosed: () => {
+        this.#retire();
+      },
     });
     this.#channel = createChannel<InstanceContract, InstanceHostContract>(
       spawned.endpoint,
       {
-        calls: {},
-        streams: {},
+        ...handlers,
         notes: {
+          ...handlers.notes,
+          ...this.#inlets.notes,
           operation: ({ instanceId, operation }) => {
             this.#watchdog.tell({ kind: "began", instanceId, operation });
           },
@@ -157,12 +185,12 @@ export class InstanceWorker {
     });
     const call: OwedCall = { instanceId, kind: "create", limits };
     try {
-      const created = this.#owe(call, this.#channel.call("create", input, { transfer }));
-      const { device } = await raceAbort(created, signal);
+      const answer = this.#owe(call, this.#channel.call("create", input, { transfer }));
+      const created = await raceAbort(answer, signal);
       const tenant: Tenant = { order, running: new Set(), lose };
       this.#tenants.set(instanceId, tenant);
       this.#proven = true;
-      return { kind: "created", instance: this.#instance(tenant, device, lost) };
+      return { kind: "created", instance: this.#instance(tenant, created, lost) };
     } catch (thrown) {
       if (this.#hasEnded()) return this.#loss(instanceId);
       const error = InferenceError.from(thrown);
@@ -196,23 +224,29 @@ export class InstanceWorker {
     this.#retire();
   }
 
-  #instance(tenant: Tenant, device: DeviceReport, lost: Promise<string>): RemoteInstance {
+  #instance(tenant: Tenant, created: InstanceCreated, lost: Promise<string>): RemoteInstance {
     const { instanceId, limits } = tenant.order;
     let disposed: Promise<void> | undefined;
     const execute = async (
       requests: readonly InstanceRequest[],
       transfer: readonly Transferable[],
+      context: ExecuteContext | undefined,
     ): Promise<ExecutionResult> => {
       if (disposed !== undefined)
         return { kind: "lost", reason: "the instance was unloaded", culprit: false };
       if (this.#hasEnded()) return this.#loss(instanceId);
       const call: OwedCall = { instanceId, kind: "execute", limits };
+      let executionId: number | undefined;
       try {
         await this.#options.fault?.("host.before-dispatch", instanceId);
-        const answer = this.#channel.call("execute", { instanceId, requests }, { transfer });
-        return { kind: "completed", ...(await this.#owe(call, answer)) };
+        const named = context !== undefined && { executionId: (executionId = this.#inlets.open(context)) };
+        const answer = this.#channel.call("execute", { instanceId, requests, ...named }, { transfer });
+        const execution = await this.#owe(call, answer);
+        if (executionId !== undefined) this.#inlets.executed(executionId, execution.outcomes);
+        return { kind: "completed", ...execution };
       } catch (thrown) {
         if (this.#hasEnded()) return this.#loss(instanceId);
+        if (executionId !== undefined) this.#inlets.executed(executionId, []);
         const error = InferenceError.from(thrown).toWire();
         return {
           kind: "completed",
@@ -224,15 +258,34 @@ export class InstanceWorker {
       }
     };
     return {
-      device,
+      ...created,
       lost,
-      execute: (requests, transfer) => {
-        const result = execute(requests, transfer);
+      execute: (requests, transfer, context) => {
+        const result = execute(requests, transfer, context);
         tenant.running.add(result);
         return result.finally(() => tenant.running.delete(result));
       },
+      checkReady: () => this.#checkReady(tenant.order.instanceId),
       dispose: () => (disposed ??= this.#dispose(tenant)),
     };
+  }
+
+  async #checkReady(instanceId: string): Promise<void> {
+    const late = new AbortController();
+    const cancel = this.#options.clock.after(READY_LIMIT_MS * 1e6, () => {
+      late.abort();
+    });
+    try {
+      await this.#channel.call("checkReady", { instanceId }, { signal: late.signal });
+    } catch (thrown) {
+      if (!late.signal.aborted) throw thrown;
+      throw new InferenceError(
+        "UNAVAILABLE",
+        `instance worker ${this.#options.label} did not say within ${READY_LIMIT_MS} ms whether its model is ready`,
+      );
+    } finally {
+      cancel();
+    }
   }
 
   async #dispose(tenant: Tenant): Promise<void> {
@@ -269,7 +322,7 @@ export class InstanceWorker {
     const retirement = retirementOf({
       device,
       instances,
-      owedCalls: this.#owedCalls,
+      owedCalls: this.#owedCalls + this.#inlets.openCount,
       releasedBytes: this.#releasedBytes,
       releasedBytesLimit,
       proven: this.#proven,
@@ -298,6 +351,7 @@ export class InstanceWorker {
     this.#options.spawned.terminate();
     this.#watchdog.stop();
     this.#cancelLinger();
+    this.#inlets.clear();
     this.#over.abort();
     this.#options.onEnd();
     for (const tenant of this.#tenants.values()) tenant.lose(this.#text());

@@ -1,4 +1,5 @@
 import type { InstanceRequest } from "@naiad/core";
+import { createCustomMetrics } from "@naiad/core";
 import { createChannel } from "@naiad/link";
 import { InferenceError } from "@naiad/protocol";
 import type { FakeClock } from "@naiad/testing";
@@ -9,6 +10,7 @@ import { deferred } from "./deferred.ts";
 import { createInstanceWorkers } from "./instance-workers.ts";
 import type { InstanceWorkersOptions, Placed } from "./instance-workers.ts";
 import type { InstanceOrder, RemoteInstance } from "./remote-instance.ts";
+import type { WorkerServices } from "./worker-services.ts";
 import type { WorkerSpawner } from "./worker-spawner.ts";
 
 /** What a scripted worker does when it is asked something; `undefined`: what a good worker does. */
@@ -89,10 +91,11 @@ function scriptedSpawner(clock: FakeClock, script: Script) {
                 times: TIMES,
                 nonFiniteOutputs: 0,
               }),
+            checkReady: () => Promise.resolve({ value: {} }),
             release: ({ instanceId }) => perform("release", instanceId, { releasedBytes: 60 }),
           },
           streams: {},
-          notes: {},
+          notes: { credit: () => undefined, cancel: () => undefined },
         },
         { peer: "host" },
       );
@@ -121,11 +124,23 @@ function scriptedSpawner(clock: FakeClock, script: Script) {
   return { spawner, spawned };
 }
 
-const CPU: Placed = { workerKey: "cpu:m_0", device: { kind: "cpu", threads: 4 } };
-const GPU: Placed = { workerKey: "gpu:0", device: { kind: "gpu", adapter: 0 } };
+const CPU: Placed = { engine: "onnxruntime", workerKey: "cpu:m_0", device: { kind: "cpu", threads: 4 } };
+const GPU: Placed = { engine: "onnxruntime", workerKey: "gpu:0", device: { kind: "gpu", adapter: 0 } };
 const MODULE = new WebAssembly.Module(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0));
 const REQUEST: InstanceRequest = { id: "r", inputs: [], outputs: ["y"], batchSize: 1, parameters: {} };
 const live = new AbortController().signal;
+
+const refuse = (): Promise<never> => Promise.reject(new Error("nothing asks in this test"));
+const SERVICES: WorkerServices = {
+  operations: {
+    modelInfer: refuse,
+    modelStreamInfer: refuse,
+    repositoryModelLoad: refuse,
+    repositoryModelUnload: refuse,
+    modelReady: refuse,
+  },
+  metrics: createCustomMetrics(),
+};
 
 function order(instanceId: string): InstanceOrder {
   return {
@@ -164,11 +179,13 @@ function setUp(script: Script = () => undefined, options: Partial<InstanceWorker
       instanceWasm: "wasm.js",
       instanceJspi: "jspi.js",
       instanceAsyncify: "asyncify.js",
+      instanceJavascript: "javascript.js",
       ort: "ort/",
     },
     hasJspi: true,
     wasmModule: () => Promise.resolve(MODULE),
     limits: LIMITS,
+    services: SERVICES,
     newId: () => `w${(ids += 1)}`,
     whenDead: (workerId, signal) =>
       new Promise((resolve, reject) => {

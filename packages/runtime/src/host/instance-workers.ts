@@ -6,6 +6,7 @@ import type { AssetUrls } from "../contracts.ts";
 import { WIRE_VERSION } from "../contracts.ts";
 import { InstanceWorker } from "./instance-worker.ts";
 import type { CreateResult, InstanceOrder, RemoteInstance } from "./remote-instance.ts";
+import type { WorkerServices } from "./worker-services.ts";
 import type { WorkerSpawner } from "./worker-spawner.ts";
 
 export interface InstanceWorkersOptions {
@@ -19,6 +20,8 @@ export interface InstanceWorkersOptions {
   readonly wasmModule: () => Promise<WebAssembly.Module | undefined>;
   /** The server's own limits: for the start of a worker. */
   readonly limits: WatchdogLimits;
+  /** What models in the workers may ask of the server. */
+  readonly services: WorkerServices;
   /** A fresh id, unlike any other of this origin. */
   readonly newId: () => string;
   readonly whenDead: (workerId: string, signal: AbortSignal) => Promise<void>;
@@ -27,7 +30,11 @@ export interface InstanceWorkersOptions {
   readonly fault?: FaultHook;
 }
 
+/** What runs in a worker. */
+export type WorkerEngine = "onnxruntime" | "javascript";
+
 export interface Placed {
+  readonly engine: WorkerEngine;
   /** Instances with equal keys share a worker. */
   readonly workerKey: string;
   readonly device: InstanceDevice;
@@ -59,26 +66,24 @@ export function createInstanceWorkers(options: InstanceWorkersOptions): Instance
   const slots = new Map<string, Slot>();
   let stopped = false;
 
-  async function start(
-    { workerKey, device }: Placed,
-    style: StartStyle,
-    onEnd: () => void,
-  ): Promise<InstanceWorker> {
-    const isCpu = device.kind === "cpu";
-    const wasmModule = isCpu && style === "full" ? await options.wasmModule() : undefined;
+  async function start(placed: Placed, style: StartStyle, onEnd: () => void): Promise<InstanceWorker> {
+    const { workerKey, device, engine } = placed;
+    const isWasm = engine === "onnxruntime" && device.kind === "cpu";
+    const wasmModule = isWasm && style === "full" ? await options.wasmModule() : undefined;
     const workerId = options.newId();
     const worker = new InstanceWorker({
       label: workerKey,
       device: device.kind,
-      spawned: options.spawner.spawn(scriptFor(device, options), `naiad ${workerKey}`),
+      spawned: options.spawner.spawn(scriptFor(placed, options), `naiad ${workerKey}`),
       start: {
         wireVersion: WIRE_VERSION,
         workerId,
         ortUrl: options.assets.ort,
-        threads: isCpu && style === "full" ? device.threads : 1,
+        threads: isWasm && style === "full" ? device.threads : 1,
         ...(wasmModule !== undefined && { wasmModule }),
       },
       limits: options.limits,
+      services: options.services,
       clock: options.clock,
       logger: options.logger,
       releasedBytesLimit: options.releasedBytesLimit ?? GIB,
@@ -156,7 +161,8 @@ function retryText(result: Extract<CreateResult, { kind: "start-failed" | "lost"
   return `${reason}; another worker is started`;
 }
 
-function scriptFor(device: InstanceDevice, { assets, hasJspi }: InstanceWorkersOptions): string {
+function scriptFor({ engine, device }: Placed, { assets, hasJspi }: InstanceWorkersOptions): string {
+  if (engine === "javascript") return assets.instanceJavascript;
   if (device.kind === "cpu") return assets.instanceWasm;
   return hasJspi ? assets.instanceJspi : assets.instanceAsyncify;
 }

@@ -7,13 +7,17 @@ import type { LogLine } from "./log-book.ts";
 function book(options: { readonly capacity?: number } = {}) {
   const control = createLogControl(SERVER_OPTIONS);
   const written: LogLine[] = [];
+  const texts: string[] = [];
   const log = createLogBook({
     epochMs: () => 5,
-    sink: (line) => written.push(line),
+    sink: (line, text) => {
+      written.push(line);
+      texts.push(text);
+    },
     control,
     ...options,
   });
-  return { log, written, control };
+  return { log, written, texts, control };
 }
 
 describe("createLogBook", () => {
@@ -41,6 +45,14 @@ describe("createLogBook", () => {
     const kept: string[] = [];
     log.subscribe(({ message }) => kept.push(message));
     expect(kept).toEqual(["b", "c"]);
+  });
+
+  it("writes lines in the format that the settings say at that moment", () => {
+    const { log, texts, control } = book();
+    log.log("info", "a");
+    control.update({ log_format: "ISO8601" });
+    log.log("warning", "b");
+    expect(texts).toEqual(['I0101 00:00:00.005000 naiad] "a"', '1970-01-01T00:00:00Z W naiad] "b"']);
   });
 
   it("drops what the settings do not want at that moment", () => {

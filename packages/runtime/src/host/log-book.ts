@@ -1,4 +1,5 @@
 import type { LogControl, Logger, LogLevel } from "@naiad/core";
+import { formatLogLine } from "./format-log-line.ts";
 
 export interface LogLine {
   readonly level: LogLevel;
@@ -12,12 +13,15 @@ export interface LogBook extends Logger {
   subscribe(listener: (line: LogLine) => void): () => void;
 }
 
+/** `text` is the line in the format of the log settings. */
+export type LogSink = (line: LogLine, text: string) => void;
+
 export interface LogBookOptions {
   readonly epochMs: () => number;
   /** Where lines go besides the book, for example the console. */
-  readonly sink: (line: LogLine) => void;
+  readonly sink: LogSink;
   /** What it does not accept is dropped. Asked for every line, since the settings change while the server runs. */
-  readonly control: Pick<LogControl, "accepts">;
+  readonly control: Pick<LogControl, "accepts" | "settings">;
   readonly capacity?: number;
 }
 
@@ -31,7 +35,7 @@ export function createLogBook(options: LogBookOptions): LogBook {
       const line: LogLine = { level, message, epochMs: options.epochMs() };
       lines.push(line);
       if (lines.length > capacity) lines.shift();
-      options.sink(line);
+      options.sink(line, formatLogLine(line, options.control.settings.log_format));
       for (const listener of listeners) listener(line);
     },
     subscribe(listener) {
@@ -46,9 +50,8 @@ export function createLogBook(options: LogBookOptions): LogBook {
 
 /* eslint-disable no-console -- the developer console is where the lines of a server in a browser go */
 /** Writes lines to the developer console, each under its own level. */
-export function consoleSink(line: LogLine): void {
-  const text = `[naiad] ${line.message}`;
-  switch (line.level) {
+export function consoleSink({ level }: LogLine, text: string): void {
+  switch (level) {
     case "verbose":
       console.debug(text);
       return;

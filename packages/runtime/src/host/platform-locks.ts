@@ -8,9 +8,14 @@ export function platformLocks(scope: { readonly locks?: LockManagerLike | undefi
   return scope.locks ?? NO_LOCKS;
 }
 
+/** Whether these keep anybody from anything. */
+export function hasLocks(locks: LockManagerLike): boolean {
+  return locks !== NO_LOCKS;
+}
+
 const NO_LOCKS: LockManagerLike = {
   request(_name, { mode, signal }, granted) {
-    if (mode !== "shared") return granted();
+    if (mode !== "shared") return granted({});
     return new Promise((_resolve, reject) => {
       const abort = (): void => {
         reject(new DOMException("the wait was called off", "AbortError"));

@@ -9,8 +9,9 @@ const BARE = { waitAsync: false, postTask: false };
 describe("chooseWait", () => {
   it.each([
     ["a moment is left", 0.02, ISOLATED, { kind: "hop" }],
-    ["isolated", 0.3, ISOLATED, { kind: "wait-async", delayMs: 0.3 }],
-    ["isolated, longer", 800, ISOLATED, { kind: "wait-async", delayMs: 800 }],
+    ["isolated, a little is left", 0.3, ISOLATED, { kind: "hop" }],
+    ["isolated", 0.5, ISOLATED, { kind: "wait-async", delayMs: 0.25 }],
+    ["isolated, longer", 800, ISOLATED, { kind: "wait-async", delayMs: 799.75 }],
     ["very long", 5000, ISOLATED, { kind: "timeout", delayMs: 4995 }],
     ["longer than a timeout can be", 1e12, ISOLATED, { kind: "timeout", delayMs: 0x7fff_ffff - 5 }],
     ["not isolated", 0.3, MODERN, { kind: "hop" }],
@@ -69,6 +70,7 @@ function platform(has: typeof ISOLATED) {
   };
   return {
     steps,
+    waits,
     wait: createPreciseWait(() => nowMs * 1e6, waits),
     nowMs: () => nowMs,
     runAll: async () => {
@@ -111,6 +113,17 @@ describe("createPreciseWait", () => {
     const { wait, runAll } = platform(ISOLATED);
     let woken = 0;
     wait(0, () => (woken += 1));
+    expect(woken).toBe(0);
+    await runAll();
+    expect(woken).toBe(1);
+  });
+
+  it("does not wake from inside the call when the delay passes during it", async () => {
+    const { waits, runAll } = platform(BARE);
+    let readings = 0;
+    const wait = createPreciseWait(() => 1000 * (readings += 1), waits);
+    let woken = 0;
+    wait(500, () => (woken += 1));
     expect(woken).toBe(0);
     await runAll();
     expect(woken).toBe(1);

@@ -18,6 +18,8 @@ export type WaitStep =
   | { readonly kind: "timeout"; readonly delayMs: number }
   | { readonly kind: "hop" };
 
+/** How much later than asked for a wait-async usually ends, on a thread that has to be woken. */
+const WAIT_ASYNC_SLACK_MS = 0.25;
 /** Nested timeouts are stretched to at least 4 ms. */
 const TIMEOUT_SLACK_MS = 4.5;
 const LONGEST_TIMEOUT_MS = 0x7fff_ffff;
@@ -32,8 +34,8 @@ export function chooseWait(
   has: { readonly waitAsync: boolean; readonly postTask: boolean },
 ): WaitStep {
   const delayMs = Math.min(remainingMs, LONGEST_TIMEOUT_MS);
-  if (delayMs <= 0.05) return { kind: "hop" };
-  if (has.waitAsync && delayMs <= 1000) return { kind: "wait-async", delayMs };
+  if (delayMs <= WAIT_ASYNC_SLACK_MS + 0.05) return { kind: "hop" };
+  if (has.waitAsync && delayMs <= 1000) return { kind: "wait-async", delayMs: delayMs - WAIT_ASYNC_SLACK_MS };
   if (delayMs > 2 * TIMEOUT_SLACK_MS) {
     // What wait-async or the last stretch finishes exactly must not be overslept.
     return { kind: "timeout", delayMs: Math.floor(delayMs - TIMEOUT_SLACK_MS) };
@@ -85,9 +87,8 @@ export function createPreciseWait(nowNs: () => number, platform: WaitPlatform): 
       }
     }
 
-    // Never from inside the call, even for a delay of nothing.
-    if (delayNs <= 0) platform.hop(advance);
-    else advance();
+    // Never from inside the call, even for a delay of nothing, or one that passes during the call.
+    step(chooseWait(delayNs / 1e6, has));
     return () => {
       live = false;
       undo();

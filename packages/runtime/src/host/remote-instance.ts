@@ -1,4 +1,4 @@
-import type { ExecutionResult, InstanceRequest, LossResult } from "@naiad/core";
+import type { ExecuteContext, ExecutionResult, InstanceRequest, LossResult } from "@naiad/core";
 import type { DeviceReport, InferenceError, WatchdogLimits } from "@naiad/protocol";
 import type { InstanceCreate } from "../contracts.ts";
 
@@ -20,7 +20,15 @@ export type CreateResult =
 /** A model instance in a worker. Same promises as core's `ModelInstance`, except that `transfer` gives buffers away. */
 export interface RemoteInstance {
   readonly device: DeviceReport;
-  execute(requests: readonly InstanceRequest[], transfer: readonly Transferable[]): Promise<ExecutionResult>;
+  /** proto3 binary of the completed configuration, where that alone was asked for. */
+  readonly config?: Uint8Array;
+  execute(
+    requests: readonly InstanceRequest[],
+    transfer: readonly Transferable[],
+    context?: ExecuteContext,
+  ): Promise<ExecutionResult>;
+  /** Rejects with the reason where the model says that it is not ready, or says nothing in time. */
+  checkReady(): Promise<void>;
   readonly lost: Promise<string>;
   dispose(): Promise<void>;
 }

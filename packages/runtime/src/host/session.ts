@@ -1,4 +1,10 @@
-import type { ExchangeHandler, HostInfo, InstanceReport, OperationHandlers } from "@naiad/protocol";
+import type {
+  ExchangeHandler,
+  HostInfo,
+  InstanceReport,
+  OperationHandlers,
+  StreamingExchangeHandler,
+} from "@naiad/protocol";
 import type { InferenceError } from "@naiad/protocol";
 import type { Subscribe } from "./event-stream.ts";
 
@@ -9,6 +15,8 @@ export interface HostServices {
   readonly instances: () => readonly InstanceReport[];
   readonly subscribe: Subscribe;
   readonly handleExchange: ExchangeHandler;
+  /** Absent where no gRPC is served. */
+  readonly handleGrpc?: StreamingExchangeHandler;
 }
 
 /** One peer on one port. */

@@ -1,27 +1,30 @@
-import type { FileStore, LoadOrigin, Logger } from "@naiad/core";
-import { parseModelFile } from "@naiad/core";
+import type { FileStore, Logger } from "@naiad/core";
 import { InferenceError } from "@naiad/protocol";
+import type { Will } from "./will.ts";
+import { readWill } from "./will.ts";
 
 const DOCUMENT = "last-host";
 
 /**
  * What a host leaves to its successor: the models it served, with the configurations and files that load requests gave
- * them. A page that takes over from another host, or restarts its own, goes on with the models that were loaded through the
- * API, not only with those of the options.
+ * them, and the settings of log and traces. A page that takes over from another host, or restarts its own, goes on with what
+ * was changed through the API, not only with what the options say.
  */
 export interface Succession {
-  /** The models that the host `hostId` served last, or `undefined` when it was not the last host here. */
-  inheritedFrom(hostId: string): Promise<readonly LoadOrigin[] | undefined>;
-  /** Leaves `models` to the successor of `hostId`. Failures are logged: serving goes on without. */
-  leave(hostId: string, models: readonly LoadOrigin[]): void;
+  /** What the host `hostId` left last, or `undefined` when it was not the last host here. */
+  inheritedFrom(hostId: string): Promise<Will | undefined>;
+  /** Leaves all this to the successor of the host that it names. Failures are logged: serving goes on without. */
+  leave(will: Will): void;
+  /** What the last host here left, whichever it was. */
+  latest(): Promise<Will | undefined>;
 }
 
 export function createSuccession(store: FileStore, logger: Logger): Succession {
-  let latest = "";
+  let written = "";
   let writing = Promise.resolve();
 
   const write = async (text: string): Promise<void> => {
-    if (text !== latest) return;
+    if (text !== written) return;
     try {
       await store.putDocument(DOCUMENT, text);
     } catch (thrown) {
@@ -29,48 +32,22 @@ export function createSuccession(store: FileStore, logger: Logger): Succession {
     }
   };
 
+  async function latest(): Promise<Will | undefined> {
+    const text = await store.getDocument(DOCUMENT);
+    return text === undefined ? undefined : readWill(text);
+  }
+
   return {
+    latest,
     async inheritedFrom(hostId) {
-      const text = await store.getDocument(DOCUMENT);
-      const will = text === undefined ? undefined : readWill(text);
-      return will?.hostId === hostId ? will.models : undefined;
+      const will = await latest();
+      return will?.hostId === hostId ? will : undefined;
     },
-    leave(hostId, models) {
-      const text = JSON.stringify({ hostId, models });
-      if (text === latest) return;
-      latest = text;
+    leave(will) {
+      const text = JSON.stringify(will);
+      if (text === written) return;
+      written = text;
       writing = writing.then(() => write(text));
     },
   };
-}
-
-interface Will {
-  readonly hostId: string;
-  readonly models: readonly LoadOrigin[];
-}
-
-/** An older version of this page may have written it. */
-function readWill(text: string): Will | undefined {
-  try {
-    const will: unknown = JSON.parse(text);
-    if (typeof will !== "object" || will === null || !("hostId" in will) || !("models" in will)) {
-      return undefined;
-    }
-    const { hostId, models } = will;
-    if (typeof hostId !== "string" || !Array.isArray(models)) return undefined;
-    return { hostId, models: models.flatMap(readOrigin) };
-  } catch {
-    return undefined;
-  }
-}
-
-/** Nothing for what is no model; throws for a model whose files cannot be understood. */
-function readOrigin(value: unknown): readonly LoadOrigin[] {
-  if (typeof value !== "object" || value === null || !("modelName" in value)) return [];
-  const { modelName } = value;
-  if (typeof modelName !== "string") return [];
-  const config = "config" in value && typeof value.config === "string" ? { config: value.config } : {};
-  if (!("files" in value) || !Array.isArray(value.files)) return [{ modelName, ...config }];
-  const files = value.files.map((file: unknown, index) => parseModelFile(file, `files[${index}]`));
-  return [{ modelName, ...config, files }];
 }

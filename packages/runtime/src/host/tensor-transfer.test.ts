@@ -46,6 +46,19 @@ describe("copyRequests", () => {
     expect(body.byteLength).toBe(1000);
   });
 
+  it("sends all that the port has, and nothing else that the scheduler keeps in a request", () => {
+    const sent: Required<InstanceRequest> = {
+      ...request(tensor("a", Uint8Array.of(1))),
+      timeoutUs: 3,
+      sequence: { id: 7n, start: true, end: false },
+    };
+    const queued = { ...sent, timeoutNs: 5, onlyTheScheduler: () => 1 };
+    expect(copyRequests([queued]).value).toEqual([sent]);
+    const [plain] = copyRequests([{ ...request(), timeoutUs: 0 }]).value;
+    expect(plain).not.toHaveProperty("sequence");
+    expect(plain).not.toHaveProperty("timeoutUs");
+  });
+
   it("takes the same tensor in two requests", () => {
     const shared = tensor("a", Uint8Array.of(1, 2));
     const { value, transfer } = copyRequests([request(shared), request(shared)]);

@@ -11,13 +11,23 @@ export interface Sendable<Value> {
   readonly transfer: readonly Transferable[];
 }
 
-/** Copies, because the scheduler keeps the originals for a retry in another worker. */
+/**
+ * Copies, because the scheduler keeps the originals for a retry in another worker. What the scheduler knows of a request
+ * beyond the port stays here.
+ */
 export function copyRequests(requests: readonly InstanceRequest[]): Sendable<readonly InstanceRequest[]> {
   const transfer: Transferable[] = [];
-  const value = requests.map((request) => ({
-    ...request,
-    inputs: request.inputs.map((tensor) => sendable(tensor, copyOf, transfer)),
-  }));
+  const value = requests.map(
+    ({ id, inputs, outputs, batchSize, parameters, timeoutUs, sequence }): InstanceRequest => ({
+      id,
+      inputs: inputs.map((tensor) => sendable(tensor, copyOf, transfer)),
+      outputs,
+      batchSize,
+      parameters,
+      ...(timeoutUs !== undefined && timeoutUs > 0 && { timeoutUs }),
+      ...(sequence !== undefined && { sequence }),
+    }),
+  );
   return { value, transfer };
 }
 

@@ -1,6 +1,6 @@
 import type { CancelTimer } from "@naiad/core";
 
-/** Starts one wait of the platform; `wake` may come early or late, but comes. Returns a cancel. */
+/** Starts one wait of the platform; `wake` may come early or late, but comes, never from inside the call. Returns a cancel. */
 export type ArmTimer = (delayNs: number, wake: () => void) => CancelTimer;
 
 export interface TimerQueue {

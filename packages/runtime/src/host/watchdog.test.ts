@@ -77,6 +77,25 @@ describe("createWatchdog", () => {
       { atMs: 101, culprit: "a", reason: /an execution did not end within 100 ms/ },
     ],
     [
+      "a run that waits for another model, by the create limit",
+      [
+        [0, posted(RUN)],
+        [50, { kind: "waits", wait: "answer" }],
+      ],
+      { atMs: 1050, culprit: "a", reason: /it waited for another model for 1000 ms/ },
+    ],
+    [
+      "a run that loops after its last answer, by its limit from there",
+      [
+        [0, posted(RUN)],
+        [50, { kind: "waits", wait: "answer" }],
+        [60, { kind: "waits", wait: "answer" }],
+        [400, { kind: "heard", wait: "answer" }],
+        [900, { kind: "heard", wait: "answer" }],
+      ],
+      { atMs: 1000, culprit: "a", reason: /an execution did not end within 100 ms/ },
+    ],
+    [
       "a release, by the create limit",
       [
         [0, posted(RELEASE)],
@@ -239,6 +258,7 @@ describe("createWatchdog", () => {
     const clock: Clock = {
       nowNs: () => nowMs * 1e6,
       epochMs: () => nowMs,
+      resolutionNs: 1e6,
       after(_delayNs, wake): CancelTimer {
         alarms.push(wake);
         return () => undefined;

@@ -15,9 +15,8 @@ function modelFiles(location: ModelFiles["location"]): ModelFiles {
   };
 }
 
-function spec(location: ModelFiles["location"]): InstanceSpec {
-  const text =
-    'name: "m" backend: "onnxruntime" parameters { key: "watchdog_run_ms" value { string_value: "9" } }';
+function spec(location: ModelFiles["location"], runMs = "9"): InstanceSpec {
+  const text = `name: "m" backend: "onnxruntime" parameters { key: "watchdog_run_ms" value { string_value: "${runMs}" } }`;
   return {
     model: {
       modelName: "m",
@@ -31,11 +30,13 @@ function spec(location: ModelFiles["location"]): InstanceSpec {
 
 function setUp() {
   const asked: { readonly placed: Placed; readonly order: InstanceOrder }[] = [];
+  const warnings: string[] = [];
   const executed: { readonly bytes: number[]; readonly transferred: number }[] = [];
   const remote: RemoteInstance = {
     device: { executionProvider: "wasm", build: "wasm", threads: 2 },
     lost: new Promise(() => undefined),
     dispose: () => Promise.resolve(),
+    checkReady: () => Promise.resolve(),
     execute: (requests, transfer) => {
       const inputs = structuredClone(requests, { transfer: [...transfer] }).flatMap(
         (request) => request.inputs,
@@ -56,18 +57,29 @@ function setUp() {
   };
   const backend = createWorkerBackend({
     name: "onnxruntime",
+    engine: "onnxruntime",
     prepare: (model) => Promise.resolve(model.config),
     workers,
     limits: { createMs: 1, firstRunMs: 2, runMs: 3 },
     encodeConfig,
     newId: () => "id-1",
+    warn: (message) => warnings.push(message),
   });
-  return { backend, asked, executed };
+  return { backend, asked, executed, warnings };
 }
 
 const live = new AbortController().signal;
 
 describe("createWorkerBackend", () => {
+  it("says once for a load that a limit of the model cannot be read", async () => {
+    const { backend, warnings } = setUp();
+    const { model } = spec({ kind: "memory" }, "soon");
+    await backend.prepare(model, { autoComplete: true, signal: live });
+    expect(warnings).toEqual([
+      "model 'm': parameter 'watchdog_run_ms' is 'soon', not a number of milliseconds: it is ignored",
+    ]);
+  });
+
   it("tells the worker where it finds the files", async () => {
     const { backend, asked } = setUp();
     const location = { kind: "indexeddb", name: "db" } as const;

@@ -1,52 +1,132 @@
-import type { Backend, InstanceSpec, ModelFiles } from "@naiad/core";
+import type { Backend, InstancePlacement, InstanceSpec, ModelFiles } from "@naiad/core";
 import type { ModelConfig } from "@naiad/model-config";
 import type { WatchdogLimits } from "@naiad/protocol";
 import type { InstanceCreate } from "../contracts.ts";
-import type { InstanceWorkers } from "./instance-workers.ts";
+import type { InstanceWorkers, Placed, WorkerEngine } from "./instance-workers.ts";
+import type { RemoteInstance } from "./remote-instance.ts";
 import { copyRequests, giveBytes } from "./tensor-transfer.ts";
-import { watchdogLimits } from "./watchdog-limits.ts";
+import { watchdogLimits, watchdogWarnings } from "./watchdog-limits.ts";
 
 export interface WorkerBackendOptions {
   readonly name: string;
+  /** What runs in its workers. */
+  readonly engine: WorkerEngine;
   readonly prepare: Backend["prepare"];
   readonly workers: InstanceWorkers;
   readonly limits: WatchdogLimits;
   readonly encodeConfig: (config: ModelConfig) => Uint8Array;
   readonly newId: () => string;
+  readonly warn: (message: string) => void;
+  /** Makes a model's files readable over HTTP while an instance stands. Absent: its workers read them from the store alone. */
+  readonly serveFiles?: (files: ModelFiles) => Promise<ServedModel>;
+}
+
+export interface ServedModel {
+  /** With a slash at its end. */
+  readonly url: string;
+  readonly close: () => void;
 }
 
 /** A backend whose instances live in workers. */
 export function createWorkerBackend(options: WorkerBackendOptions): Backend {
   return {
     name: options.name,
-    prepare: options.prepare,
+    prepare: (model, prepareOptions) => {
+      for (const warning of watchdogWarnings(model.config.parameters)) {
+        options.warn(`model '${model.modelName}': ${warning}`);
+      }
+      return options.prepare(model, prepareOptions);
+    },
     async createInstance(spec, signal) {
-      const { placement, model } = spec;
-      const instanceId = options.newId();
-      const order = {
-        instanceId,
-        limits: watchdogLimits(options.limits, model.config.parameters),
-        message: () => createMessage(instanceId, spec, options),
-      };
-      const instance = await options.workers.create(placement, order, signal);
+      const { instance, dispose } = await createRemoteInstance(spec, options, signal);
+      const { config } = spec.model;
+      // Others give one response each, with their execution, and cannot be cancelled in it.
+      const listens = options.engine === "javascript" || config.modelTransactionPolicy?.decoupled === true;
       return {
         device: instance.device,
         lost: instance.lost,
-        dispose: () => instance.dispose(),
-        execute: (requests) => {
+        dispose,
+        ...(options.engine === "javascript" && { checkReady: () => instance.checkReady() }),
+        execute: (requests, context) => {
           const { value, transfer } = copyRequests(requests);
-          return instance.execute(value, transfer);
+          return instance.execute(value, transfer, listens ? context : undefined);
         },
       };
     },
   };
 }
 
-async function createMessage(
+type WorkerPurpose = NonNullable<InstanceCreate["purpose"]>;
+
+export interface CreatedRemote {
+  readonly instance: RemoteInstance;
+  readonly dispose: () => Promise<void>;
+}
+
+/** An instance in a worker: the one of its placement, or for JavaScript one of its own. */
+export async function createRemoteInstance(
+  spec: InstanceSpec,
+  options: Omit<WorkerBackendOptions, "prepare" | "warn">,
+  signal: AbortSignal,
+  purpose: WorkerPurpose = "serve",
+): Promise<CreatedRemote> {
+  const { placement, model } = spec;
+  const instanceId = options.newId();
+  const served = await options.serveFiles?.(model.files);
+  const order = {
+    instanceId,
+    limits: watchdogLimits(options.limits, model.config.parameters),
+    message: () => createMessage({ instanceId, spec, options, purpose, served }),
+  };
+  try {
+    const instance = await options.workers.create(placed(instanceId, placement, options), order, signal);
+    void instance.lost.then(() => served?.close());
+    return {
+      instance,
+      async dispose() {
+        await instance.dispose();
+        served?.close();
+      },
+    };
+  } catch (thrown) {
+    served?.close();
+    throw thrown;
+  }
+}
+
+/** A model in JavaScript may do anything to the globals around it, and loop for ever. */
+function placed(
   instanceId: string,
-  { model, placement }: InstanceSpec,
-  { name, encodeConfig }: WorkerBackendOptions,
-): Promise<{ readonly input: InstanceCreate; readonly transfer: readonly Transferable[] }> {
+  { workerKey, device, instanceName }: InstancePlacement,
+  { engine }: Pick<WorkerBackendOptions, "engine">,
+): Placed {
+  switch (engine) {
+    case "onnxruntime":
+      return { engine, workerKey, device };
+    case "javascript":
+      return {
+        engine,
+        workerKey: `javascript:${instanceName}:${instanceId}`,
+        device: { kind: "cpu", threads: 1 },
+      };
+  }
+}
+
+interface MessageParts {
+  readonly instanceId: string;
+  readonly spec: InstanceSpec;
+  readonly options: Pick<WorkerBackendOptions, "name" | "encodeConfig">;
+  readonly purpose: WorkerPurpose;
+  readonly served: ServedModel | undefined;
+}
+
+async function createMessage({
+  instanceId,
+  spec: { model, placement },
+  options: { name, encodeConfig },
+  purpose,
+  served,
+}: MessageParts): Promise<{ readonly input: InstanceCreate; readonly transfer: readonly Transferable[] }> {
   const { files } = model;
   const bytes = files.location.kind === "memory" ? await readAll(files, model.version) : undefined;
   const input: InstanceCreate = {
@@ -60,6 +140,8 @@ async function createMessage(
     files: files.entries,
     location: files.location,
     ...(bytes !== undefined && { bytes }),
+    ...(served !== undefined && { servedAt: served.url }),
+    purpose,
   };
   return { input, transfer: Object.values(bytes ?? {}).map(({ buffer }) => buffer) };
 }

@@ -1,5 +1,6 @@
 import type { WatchdogLimits } from "@naiad/protocol";
 import type { InstanceHostContract } from "../contracts.ts";
+import type { WorkerWait } from "./worker-services.ts";
 
 /**
  * What a worker owes its host, as pure state. The clock of an operation starts when the worker reports that it began,
@@ -11,6 +12,8 @@ export interface WorkerWatch {
   /** Calls without an answer, oldest first. */
   readonly owed: readonly OwedCall[];
   readonly running?: RunningOperation;
+  /** What the worker itself waits for: answers of the host. */
+  readonly waits: readonly WorkerWait[];
   /** When the worker last began or finished something, or got its first call. */
   readonly sinceNs: number;
 }
@@ -30,13 +33,15 @@ interface RunningOperation {
 }
 
 export type WatchEvent =
+  /** The worker asked the host for something, or has its answer. */
+  | { readonly kind: "waits" | "heard"; readonly wait: WorkerWait }
   | { readonly kind: "posted"; readonly call: OwedCall }
   | { readonly kind: "began"; readonly instanceId: string; readonly operation: WorkerOperation }
   | { readonly kind: "answered"; readonly call: OwedCall }
   /** The host itself stood still (a suspended machine, a frozen tab), and the worker with it. */
   | { readonly kind: "suspended"; readonly ns: number };
 
-export const IDLE_WATCH: WorkerWatch = { owed: [], sinceNs: 0 };
+export const IDLE_WATCH: WorkerWatch = { owed: [], waits: [], sinceNs: 0 };
 
 export function watch(state: WorkerWatch, event: WatchEvent, nowNs: number): WorkerWatch {
   switch (event.kind) {
@@ -44,16 +49,18 @@ export function watch(state: WorkerWatch, event: WatchEvent, nowNs: number): Wor
       const { call } = event;
       const owed = [...state.owed, call];
       if (state.owed.length > 0 || state.running !== undefined) return { ...state, owed };
-      if (call.kind !== "execute") return { owed, sinceNs: nowNs };
+      const { waits } = state;
+      if (call.kind !== "execute") return { owed, waits, sinceNs: nowNs };
       const { instanceId, limits } = call;
-      return { owed, running: { instanceId, operation: "run", limits }, sinceNs: nowNs };
+      return { owed, waits, running: { instanceId, operation: "run", limits }, sinceNs: nowNs };
     }
     case "began": {
       const call = state.owed.find(({ instanceId }) => instanceId === event.instanceId);
       // Nobody waits for it any more, so nobody could be told.
       if (call === undefined) return state;
       const { instanceId, operation } = event;
-      return { owed: state.owed, running: { instanceId, operation, limits: call.limits }, sinceNs: nowNs };
+      const running: RunningOperation = { instanceId, operation, limits: call.limits };
+      return { ...state, running, sinceNs: nowNs };
     }
     case "answered": {
       const { call } = event;
@@ -61,9 +68,15 @@ export function watch(state: WorkerWatch, event: WatchEvent, nowNs: number): Wor
       const owed = state.owed.filter((other) =>
         call.kind === "release" ? other.instanceId !== call.instanceId : other !== call,
       );
-      if (state.running === undefined) return { owed, sinceNs: nowNs };
-      if (state.running.instanceId !== call.instanceId) return { ...state, owed };
-      return { owed, sinceNs: nowNs };
+      const { running, waits } = state;
+      if (running !== undefined && running.instanceId !== call.instanceId) return { ...state, owed };
+      return { owed, waits, sinceNs: nowNs };
+    }
+    case "waits":
+      return { ...state, waits: [...state.waits, event.wait], sinceNs: nowNs };
+    case "heard": {
+      const index = state.waits.indexOf(event.wait);
+      return { ...state, waits: state.waits.filter((_, other) => other !== index), sinceNs: nowNs };
     }
     case "suspended":
       return { ...state, sinceNs: Math.min(nowNs, state.sinceNs + event.ns) };
@@ -80,7 +93,8 @@ export interface WatchDeadline {
 
 /** `undefined` while nothing is owed or its time is unlimited. */
 export function watchDeadline(state: WorkerWatch): WatchDeadline | undefined {
-  const { running, sinceNs } = state;
+  const { running, waits, sinceNs } = state;
+  if (running !== undefined && waits.length > 0) return waitDeadline(running, state);
   if (running !== undefined) {
     const limitMs = operationLimitMs(running.operation, running.limits);
     if (limitMs <= 0) return undefined;
@@ -96,6 +110,22 @@ export function watchDeadline(state: WorkerWatch): WatchDeadline | undefined {
   if (limitMs <= 0) return undefined;
   const reason = head.kind === "start" ? "it did not start" : "it did not begin what it was asked for";
   return { atNs: sinceNs + limitMs * 1e6, reason: `${reason} within ${limitMs} ms` };
+}
+
+/**
+ * Another model's time is not the worker's own, but a model that waits for itself waits for ever. Loads have limits where
+ * they happen.
+ */
+function waitDeadline(
+  { instanceId, limits }: RunningOperation,
+  state: WorkerWatch,
+): WatchDeadline | undefined {
+  if (state.waits.includes("model") || limits.createMs <= 0) return undefined;
+  return {
+    atNs: state.sinceNs + limits.createMs * 1e6,
+    reason: `it waited for another model for ${limits.createMs} ms`,
+    culprit: instanceId,
+  };
 }
 
 const OPERATION_TEXT: Readonly<Record<WorkerOperation, string>> = {

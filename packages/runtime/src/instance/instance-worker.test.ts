@@ -17,6 +17,24 @@ const ENGINE: OnnxEngine = { build: "wasm", load: () => import("onnxruntime-web"
 const START = { wireVersion: WIRE_VERSION, workerId: "worker-1", ortUrl: "", threads: 1 };
 const OVER = new InferenceError("CANCELLED", "the test is over");
 
+/** These models ask nobody. */
+const refuse = (): Promise<never> => Promise.reject(new Error("no server in this test"));
+const NO_SERVER = {
+  calls: {
+    infer: refuse,
+    loadModel: refuse,
+    unloadModel: refuse,
+    modelReady: refuse,
+    declareMetric: refuse,
+    metricValue: refuse,
+  },
+  streams: {
+    inferStream: () => {
+      throw new Error("no server in this test");
+    },
+  },
+};
+
 const channels: Channel<InstanceContract>[] = [];
 afterEach(() => {
   for (const channel of channels.splice(0)) channel.close(OVER);
@@ -44,11 +62,13 @@ function spawn({ engine = ENGINE, store, gpu, fault }: WorkerSetup = {}): Worker
   const channel = createChannel<InstanceContract, InstanceHostContract>(
     left,
     {
-      calls: {},
-      streams: {},
+      ...NO_SERVER,
       notes: {
         operation: ({ instanceId, operation }) => operations.push(`${operation} ${instanceId}`),
         log: () => undefined,
+        metric: () => undefined,
+        response: () => undefined,
+        end: () => undefined,
       },
     },
     { peer: "instance worker" },
@@ -133,7 +153,7 @@ async function run(
   const { outcomes } = await channel.call("execute", { instanceId, requests });
   return outcomes.map((outcome) => {
     if (outcome.kind === "error") throw new InferenceError(outcome.error.code, outcome.error.message);
-    const [output] = outcome.outputs;
+    const [output] = outcome.kind === "decoupled" ? [] : outcome.outputs;
     if (output?.kind !== "bytes") throw new Error("no output");
     return [...new Float32Array(output.bytes.slice().buffer)];
   });

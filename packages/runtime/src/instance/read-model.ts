@@ -31,7 +31,8 @@ export async function readModel(
   return { model, onnx, externalFiles };
 }
 
-function fileReader(
+/** Reads the model's files from this worker's own store, or as they were posted. */
+export function fileReader(
   { files, location, bytes = {} }: InstanceCreate,
   openStore: (location: StoreLocation) => FileStore | undefined,
 ): (path: string) => Promise<Uint8Array> {

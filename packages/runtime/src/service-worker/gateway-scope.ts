@@ -1,6 +1,6 @@
 /** The part of a service worker's global scope that a gateway needs, so that it also runs on a fake. */
 export interface GatewayScope {
-  readonly location: { readonly origin: string };
+  readonly location: { readonly origin: string; readonly search: string };
   readonly registration: { readonly scope: string };
   readonly clients: GatewayClients;
   skipWaiting(): Promise<void>;

@@ -124,16 +124,17 @@ function origin() {
     return page;
   }
 
-  function serviceWorker(options: GatewayOptions = {}, fault?: FaultHook) {
+  function serviceWorker(options: GatewayOptions = {}, fault?: FaultHook, search = "") {
     const listeners = new Map<string, (event: never) => void>();
     const log: string[] = [];
+    const extensions: Promise<unknown>[] = [];
     const gatewayId = `gateway-${(gateways += 1)}`;
     const note = (what: string): Promise<void> => {
       log.push(what);
       return Promise.resolve();
     };
     const scope: GatewayScope = {
-      location: { origin: ORIGIN },
+      location: { origin: ORIGIN, search },
       registration: { scope: `${ORIGIN}/` },
       skipWaiting: () => note("skipWaiting"),
       clients: {
@@ -162,6 +163,8 @@ function origin() {
       gatewayId,
       log,
       types: () => [...listeners.keys()],
+      /** What fetch events want to be waited for. */
+      extensions,
       lifecycle(type: "install" | "activate") {
         const event: GatewayEvent = { waitUntil: () => undefined };
         emit(type, event);
@@ -175,7 +178,9 @@ function origin() {
           respondWith: (given) => {
             response = given;
           },
-          waitUntil: () => undefined,
+          waitUntil: (work) => {
+            extensions.push(work);
+          },
         };
         emit("fetch", event);
         return response;
@@ -285,6 +290,18 @@ describe("installGateway: the way through", () => {
     expect(worker.fetch("/v20")).toBeUndefined();
   });
 
+  it("answers metrics, unless its options or its script's address say otherwise", async () => {
+    const world = origin();
+    const worker = world.serviceWorker();
+    await hostFor(world, worker);
+    expect(await textOf(worker.fetch("/metrics"))).toBe("GET /metrics");
+    expect(world.serviceWorker({ allowMetrics: false }).fetch("/metrics")).toBeUndefined();
+    const search = "?v=2&allow-metrics=false";
+    expect(world.serviceWorker({}, undefined, search).fetch("/metrics")).toBeUndefined();
+    expect(world.serviceWorker({ allowMetrics: true }, undefined, search).fetch("/metrics")).toBeDefined();
+    await tick(world.clock, 5000);
+  });
+
   it("has a base path", async () => {
     const world = origin();
     const worker = world.serviceWorker({ base: "/app/" });
@@ -311,9 +328,15 @@ describe("installGateway: the way through", () => {
 
     const reader = (await worker.fetch("/v2/models/m/generate_stream"))?.body?.getReader();
     expect(new TextDecoder().decode((await reader?.read())?.value)).toBe("first of 7; ");
+    let isExtended = true;
+    const extension = worker.extensions[1]?.then(() => (isExtended = false));
+    await started(world.clock);
+    expect(isExtended).toBe(true);
     await reader?.cancel();
     await started(world.clock);
     expect(host.bodies).toEqual(["ended", "ended"]);
+    await Promise.all([worker.extensions[0], extension]);
+    expect(worker.extensions).toHaveLength(2);
   });
 
   it("answers the host's own errors with Triton's status", async () => {
@@ -383,6 +406,58 @@ describe("installGateway: no host", () => {
       status: 503,
       error: "the page that starts Naiad has not finished in time",
     });
+  });
+
+  it("says at once why the last start failed, unless another page has a host", async () => {
+    const world = origin();
+    const worker = world.serviceWorker();
+    const failed = { naiad: "start-failed", wireVersion: WIRE_VERSION, base: "/", reason: "no model 'm'" };
+    world.pages.set("page-1", () => {
+      worker.hear(failed, { from: "page-1" });
+    });
+    const response = worker.fetch("/v2");
+    await started(world.clock);
+    await tick(world.clock, 200);
+    expect(await errorOf(response)).toMatchObject({
+      status: 503,
+      error: "no open page of this site runs Naiad: the last start failed: no model 'm'",
+    });
+    expect(world.clock.timerCount).toBe(0);
+
+    await hostFor(world, worker, "page-2");
+    expect(await textOf(worker.fetch("/v2"))).toBe("GET /v2");
+  });
+
+  it("ends the wait for a page that was starting and failed, but not for another one", async () => {
+    const world = origin();
+    const worker = world.serviceWorker();
+    const says = (pageId: string, naiad: string): void => {
+      worker.hear({ naiad, wireVersion: WIRE_VERSION, base: "/", reason: "broken" }, { from: pageId });
+    };
+    let first = "host-is-coming";
+    world.pages.set("page-1", () => {
+      says("page-1", first);
+    });
+    const response = worker.fetch("/v2");
+    await started(world.clock);
+    await tick(world.clock, 4000);
+    first = "start-failed";
+    says("page-1", first);
+    await tick(world.clock, 200);
+    expect(await errorOf(response)).toMatchObject({
+      error: expect.stringMatching(/the last start failed: broken$/),
+    });
+
+    world.pages.set("page-2", () => {
+      says("page-2", "host-is-coming");
+    });
+    const patient = worker.fetch("/v2");
+    await started(world.clock);
+    await tick(world.clock, 4000);
+    const host = await hostFor(world, worker, "page-2");
+    await tick(world.clock, 600);
+    expect(await textOf(patient)).toBe("GET /v2");
+    expect(host.questions()).toBe(1);
   });
 
   it("takes a host that announces itself at once", async () => {
@@ -541,6 +616,18 @@ describe("installGateway: the service worker dies", () => {
 });
 
 describe("installGateway: messages and lifecycle", () => {
+  it.each([
+    [{ base: "app" }, "installGateway's option 'base' must be a path from the root of the site"],
+    [{ lifecycle: "later" }, "installGateway's option 'lifecycle' must be one of 'immediate', 'app'"],
+    [{ patience: { silentMs: "3 s" } }, "installGateway's option 'patience' must be an object of {"],
+    [{ allowMetrics: null }, "installGateway's option 'allowMetrics' must be true or false, but it is null"],
+    [{ scope: "/" }, "installGateway has no option 'scope'"],
+  ])("refuses %j", (options, text) => {
+    expect(() => {
+      origin().serviceWorker(Object.fromEntries(Object.entries(options)));
+    }).toThrow(text);
+  });
+
   it("takes over at once, or leaves that to the application", () => {
     const world = origin();
     const own = world.serviceWorker();

@@ -1,9 +1,10 @@
 import type { Clock } from "@naiad/core";
 import type { FaultHook, LockManagerLike } from "@naiad/link";
 import { holdAlive, whenDead } from "@naiad/link";
-import { InferenceError } from "@naiad/protocol";
+import { BASE, BOOLEAN, InferenceError, checkOptionKinds, integer, oneOf, record } from "@naiad/protocol";
+import type { OptionKind } from "@naiad/protocol";
 import type { FindHost, HereIsHost, Pong, WhoIsHost } from "../contracts.ts";
-import { aliveLock, WIRE_VERSION } from "../contracts.ts";
+import { aliveLock, WIRE_VERSION, WITHOUT_METRICS } from "../contracts.ts";
 import { createBrowserClock } from "../host/browser-clock.ts";
 import { platformLocks } from "../host/platform-locks.ts";
 import { randomId } from "../random-id.ts";
@@ -24,6 +25,11 @@ export interface GatewayOptions {
   /** Path under which /v2 appears, with slashes at both ends. Default: the scope of the service worker. */
   readonly base?: string;
   /**
+   * Whether `<base>metrics` is answered too. Default: true, unless the script's address says `?allow-metrics=false`, as
+   * that of a page with `allowMetrics: false` does.
+   */
+  readonly allowMetrics?: boolean;
+  /**
    * `immediate` (default): a new script takes over as soon as the browser lets it, which is when the old one has no
    * request pending, and controls every page at once. `app`: install and activate are the application's own business.
    */
@@ -41,15 +47,29 @@ export interface GatewayPlatform {
   readonly fault?: FaultHook;
 }
 
+const MS = integer(0);
+
+const OPTIONS: { readonly [Name in keyof Required<GatewayOptions>]: OptionKind } = {
+  base: BASE,
+  allowMetrics: BOOLEAN,
+  lifecycle: oneOf("immediate", "app"),
+  patience: record({ startingMs: MS, silentMs: MS, failedMs: MS, askEveryMs: MS }),
+  platform: { text: "the platform of a test", holds: () => true },
+};
+
 /**
- * Makes a service worker answer `<base>v2/...` from the host of this origin; all other requests are left alone. To be
- * called once, while the service worker's script runs for the first time: listeners added later miss events.
+ * Makes a service worker answer `<base>v2/...` and `<base>metrics` from the host of this origin; all other requests are left
+ * alone. To be called once, while the service worker's script runs for the first time: listeners added later miss events.
+ * Throws a `TypeError` that names an option that makes no sense.
  */
 export function installGateway(scope: GatewayScope, options: GatewayOptions = {}): void {
+  checkOptionKinds(options, { subject: "installGateway", kinds: OPTIONS });
   const platform = options.platform ?? browserPlatform();
   const { clock, locks, gatewayId, fault } = platform;
   const base = options.base ?? new URL(scope.registration.scope).pathname;
-  const place = { origin: scope.location.origin, base };
+  const { origin, search } = scope.location;
+  const allowMetrics = options.allowMetrics ?? !search.includes(WITHOUT_METRICS);
+  const place = { origin, base, metrics: allowMetrics ? "intercepted" : "left alone" } as const;
   const link = createHostLink({
     base,
     gatewayId,
@@ -96,7 +116,10 @@ export function installGateway(scope: GatewayScope, options: GatewayOptions = {}
     }
     switch (message.naiad) {
       case "host-is-coming":
-        link.hostIsComing();
+        link.hostIsComing(pageOf(event));
+        return;
+      case "start-failed":
+        link.startFailed(pageOf(event), message.reason);
         return;
       case "find-host":
         if (isClient(event.source))
@@ -137,7 +160,10 @@ async function answer(
     };
     const { answer: found, connection } = await forward(exchange, link, gone.signal, fault);
     await fault?.("gateway.before-respond", rawTarget);
-    return responseOf(found, connection.channel);
+    // A browser may end a service worker that is idle but for the body of an answer.
+    return responseOf(found, connection.channel, (streamed) => {
+      event.waitUntil(streamed);
+    });
   } catch (thrown) {
     return errorResponse(InferenceError.from(thrown));
   } finally {
@@ -159,6 +185,11 @@ async function passOn(scope: GatewayScope, message: HereIsHost, port: MessagePor
   const page = await scope.clients.get(message.clientId);
   if (page === undefined) port.close();
   else page.postMessage(message, [port]);
+}
+
+/** Of the page that sent a message. */
+function pageOf({ source }: GatewayMessageEvent): string {
+  return isClient(source) ? source.id : "";
 }
 
 function isClient(source: unknown): source is GatewayClient {

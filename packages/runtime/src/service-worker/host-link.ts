@@ -41,7 +41,9 @@ export interface HostLink {
   connect(): Promise<HostConnection>;
   /** A page's answer; the port is taken over. */
   hereIsHost(message: HereIsHost, port: MessagePort): void;
-  hostIsComing(): void;
+  /** `pageId` is the client that says so. */
+  hostIsComing(pageId: string): void;
+  startFailed(pageId: string, reason: string): void;
 }
 
 /** How long a host may take to say who it is. */
@@ -50,7 +52,9 @@ const INTRODUCTION_MS = 5_000;
 interface Search {
   readonly found: Deferred<HostConnection>;
   readonly startNs: number;
-  lastSignNs: number | undefined;
+  lastSign: { readonly pageId: string; readonly ns: number } | undefined;
+  /** The time is that of the first one. */
+  failure: { readonly pageId: string; readonly ns: number; readonly reason: string } | undefined;
   cancelTimer: () => void;
 }
 
@@ -64,7 +68,8 @@ export function createHostLink(options: HostLinkOptions): HostLink {
     const begun: Search = {
       found: deferred(),
       startNs: clock.nowNs(),
-      lastSignNs: undefined,
+      lastSign: undefined,
+      failure: undefined,
       cancelTimer: () => undefined,
     };
     search = begun;
@@ -85,16 +90,17 @@ export function createHostLink(options: HostLinkOptions): HostLink {
   function ask(begun: Search): void {
     if (search !== begun) return;
     const now = clock.nowNs();
-    const { startNs, lastSignNs } = begun;
+    const { startNs, lastSign, failure } = begun;
     const step = nextSearchStep(
       {
         elapsedMs: (now - startNs) / 1e6,
-        ...(lastSignNs !== undefined && { sinceSignMs: (now - lastSignNs) / 1e6 }),
+        ...(lastSign !== undefined && { sinceSignMs: (now - lastSign.ns) / 1e6 }),
+        ...(failure !== undefined && { sinceFailureMs: (now - failure.ns) / 1e6 }),
       },
       patience,
     );
     if (step.kind === "give-up") {
-      endSearch(new InferenceError("UNAVAILABLE", lastSignNs === undefined ? NO_PAGE : NOT_IN_TIME));
+      endSearch(new InferenceError("UNAVAILABLE", whyNone(begun)));
       return;
     }
     const question: WhoIsHost = {
@@ -193,13 +199,31 @@ export function createHostLink(options: HostLinkOptions): HostLink {
         endSearch(InferenceError.from(thrown));
       });
     },
-    hostIsComing() {
-      if (search !== undefined) search.lastSignNs = clock.nowNs();
+    hostIsComing(pageId) {
+      if (search === undefined) return;
+      search.lastSign = { pageId, ns: clock.nowNs() };
+      if (search.failure?.pageId === pageId) search.failure = undefined;
+    },
+    startFailed(pageId, reason) {
+      if (search === undefined) return;
+      if (search.lastSign?.pageId === pageId) search.lastSign = undefined;
+      const { failure } = search;
+      search.failure = { pageId, reason, ns: failure?.ns ?? clock.nowNs() };
+      if (failure !== undefined) return;
+      // Once more, since there is less time now: who else is there?
+      search.cancelTimer();
+      ask(search);
     },
   };
 }
 
-const NO_PAGE = "no open page of this site runs Naiad: call startServer() in one and wait for it";
+function whyNone({ failure, lastSign }: Search): string {
+  if (failure !== undefined) return `${NO_HOST}: the last start failed: ${failure.reason}`;
+  return lastSign === undefined ? NO_PAGE : NOT_IN_TIME;
+}
+
+const NO_HOST = "no open page of this site runs Naiad";
+const NO_PAGE = `${NO_HOST}: call startServer() in one and wait for it`;
 const NOT_IN_TIME = "the page that starts Naiad has not finished in time";
 const HOST_GONE = "the page that ran the server was closed";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { nextSearchStep } from "./host-search.ts";
 
-const PATIENCE = { startingMs: 10_000, silentMs: 3_000, askEveryMs: 500 };
+const PATIENCE = { startingMs: 10_000, silentMs: 3_000, failedMs: 200, askEveryMs: 500 };
 
 describe("nextSearchStep", () => {
   it.each([
@@ -14,6 +14,21 @@ describe("nextSearchStep", () => {
       "no longer, when the one that was starting has gone",
       { elapsedMs: 6000, sinceSignMs: 3100 },
       { kind: "give-up" },
+    ],
+    [
+      "a little longer, when one has failed",
+      { elapsedMs: 100, sinceFailureMs: 50 },
+      { kind: "ask", nextMs: 150 },
+    ],
+    [
+      "no longer, when no other has a host then",
+      { elapsedMs: 300, sinceFailureMs: 200 },
+      { kind: "give-up" },
+    ],
+    [
+      "longer, when one has failed and another is starting",
+      { elapsedMs: 5000, sinceSignMs: 100, sinceFailureMs: 900 },
+      { kind: "ask", nextMs: 500 },
     ],
   ] as const)("asks %s", (_case, state, expected) => {
     expect(nextSearchStep(state, PATIENCE)).toEqual(expected);

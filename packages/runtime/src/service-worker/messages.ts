@@ -1,12 +1,13 @@
-import type { FindHost, HereIsHost, HostIsComing, Ping } from "../contracts.ts";
+import type { FindHost, HereIsHost, HostIsComing, Ping, StartFailed } from "../contracts.ts";
 
 /** Everything that a page may post to a gateway. */
-export type PageMessage = FindHost | HereIsHost | HostIsComing | Ping;
+export type PageMessage = FindHost | HereIsHost | HostIsComing | StartFailed | Ping;
 
 const KINDS: ReadonlySet<unknown> = new Set<PageMessage["naiad"]>([
   "find-host",
   "here-is-host",
   "host-is-coming",
+  "start-failed",
   "ping",
 ]);
 

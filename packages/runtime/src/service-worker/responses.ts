@@ -2,23 +2,27 @@ import type { Channel } from "@naiad/link";
 import type { InferenceError, HeaderList } from "@naiad/protocol";
 import { httpStatusOf } from "@naiad/protocol";
 import type { GatewayAnswer, GatewayContract } from "../contracts.ts";
-
-/**
- * Stands on every answer of a gateway: by it a page tells the server from the network, which may answer the first fetches
- * after a service worker took control (WebKit does), with an HTML page and status 200 on many static hosts.
- */
-export const MARKER_HEADER: readonly [name: string, value: string] = ["x-naiad", "1"];
+import { MARKER_HEADER } from "../marker-header.ts";
 
 /** Statuses that a `Response` with a body throws on. */
 const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
+/** `whileStreaming` is given what is pending as long as a streamed body has not come to its end, read or left. */
 export function responseOf(
   { status, headers, body }: GatewayAnswer,
   channel: Channel<GatewayContract>,
+  whileStreaming: (streamed: Promise<void>) => void,
 ): Response {
   const init = { status, headers: headersOf(headers) };
   if (BODILESS.has(status)) return new Response(null, init);
-  return new Response(body.kind === "bytes" ? body.bytes : bodyStream(channel, body.bodyId), init);
+  if (body.kind === "bytes") return new Response(body.bytes, init);
+  let onEnd = (): void => undefined;
+  whileStreaming(
+    new Promise((resolve) => {
+      onEnd = resolve;
+    }),
+  );
+  return new Response(bodyStream(channel, body.bodyId, onEnd), init);
 }
 
 /** The error in the form in which Triton's frontend gives every error, with Triton's status for its code. */
@@ -36,17 +40,34 @@ function headersOf(list: HeaderList): Headers {
   return headers;
 }
 
-/** Takes a piece from the host only when the page reads one; a page that stops reading ends the request in the host. */
-function bodyStream(channel: Channel<GatewayContract>, bodyId: string): ReadableStream<Uint8Array> {
+/**
+ * Takes a piece from the host only when the browser asks for one, and ends the request in the host when it wants no more:
+ * the page aborted its fetch, cancelled the body or is gone. (Chromium asks ahead of the page's own reading, for at least
+ * 30 MB.)
+ */
+function bodyStream(
+  channel: Channel<GatewayContract>,
+  bodyId: string,
+  onEnd: () => void,
+): ReadableStream<Uint8Array> {
   const pieces = channel.stream("body", { bodyId })[Symbol.asyncIterator]();
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const piece = await pieces.next();
-        if (piece.done === true) controller.close();
-        else controller.enqueue(piece.value);
+        try {
+          const piece = await pieces.next();
+          if (piece.done !== true) {
+            controller.enqueue(piece.value);
+            return;
+          }
+          controller.close();
+        } catch (thrown) {
+          controller.error(thrown);
+        }
+        onEnd();
       },
       async cancel() {
+        onEnd();
         await pieces.return?.();
       },
     },

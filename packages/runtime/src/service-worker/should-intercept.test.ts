@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { shouldIntercept } from "./should-intercept.ts";
 
-const ROOT = { origin: "https://example.test", base: "/" };
-const APP = { origin: "https://example.test", base: "/app/" };
+const ROOT = { origin: "https://example.test", base: "/", metrics: "intercepted" } as const;
+const APP = { ...ROOT, base: "/app/" };
 
 describe("shouldIntercept", () => {
   it.each([
@@ -13,6 +13,10 @@ describe("shouldIntercept", () => {
     ["https://example.test/v2/models/a%2Fb%20c/infer", "/v2/models/a%2Fb%20c/infer"],
     ["https://example.test/v2/models/m/infer?x=%23&y=a/b#part?", "/v2/models/m/infer?x=%23&y=a/b"],
     ["https://example.test/v2//models", "/v2//models"],
+    ["https://example.test/v2-files/abc/1/model.js", "/v2-files/abc/1/model.js"],
+    ["https://example.test/metrics", "/metrics"],
+    ["https://example.test/metrics/", "/metrics/"],
+    ["https://example.test/metrics?x=/v2#y", "/metrics?x=/v2"],
   ])("takes %s", (url, rawTarget) => {
     expect(shouldIntercept({ url }, ROOT)).toEqual({ kind: "forward", rawTarget });
   });
@@ -21,7 +25,12 @@ describe("shouldIntercept", () => {
     ["https://example.test/"],
     ["https://example.test/v20/models"],
     ["https://example.test/v2.html"],
+    ["https://example.test/v2-files"],
+    ["https://example.test/v2-filesystem/a"],
     ["https://example.test/V2/models"],
+    ["https://example.test/metrics/today"],
+    ["https://example.test/metrics.html"],
+    ["https://example.test/app/metrics"],
     ["https://example.test/app/v2/models"],
     ["https://example.test/x#/v2/models"],
     ["https://example.test/x?/v2/models"],
@@ -34,7 +43,15 @@ describe("shouldIntercept", () => {
     expect(shouldIntercept({ url }, ROOT)).toEqual({ kind: "pass" });
   });
 
+  it("leaves the metrics to an application that has such a page itself", () => {
+    const scope = { ...ROOT, metrics: "left alone" } as const;
+    expect(shouldIntercept({ url: "https://example.test/metrics" }, scope)).toEqual({ kind: "pass" });
+    expect(shouldIntercept({ url: "https://example.test/v2" }, scope)).toMatchObject({ kind: "forward" });
+  });
+
   it.each([
+    ["https://example.test/app/metrics", "/metrics"],
+    ["https://example.test/metrics", undefined],
     ["https://example.test/app/v2/models?a#b", "/v2/models?a"],
     ["https://example.test/app/v2", "/v2"],
     ["https://example.test/v2/models", undefined],

@@ -9,6 +9,8 @@ export interface InterceptionScope {
   readonly origin: string;
   /** Path under which /v2 appears, with slashes at both ends. */
   readonly base: string;
+  /** Whether `<base>metrics` is the server's too. */
+  readonly metrics: "intercepted" | "left alone";
 }
 
 export type Interception =
@@ -20,17 +22,21 @@ const PASS: Interception = { kind: "pass" };
 /**
  * `<base>v2` and everything below it on our own origin is the server's, whatever the method, and navigations too: an
  * address such as `/v2/health/ready` typed into the address bar is answered as Triton would answer it. An application that
- * has pages of its own under `/v2` gives the server another base. Everything else goes to the network untouched.
+ * has pages of its own under `/v2` gives the server another base. `<base>metrics` alone (Triton has it on a port of its own)
+ * is the server's as well, unless the application wants it for itself, and so is `<base>v2-files/`, from where workers import
+ * the modules of models. Everything else goes to the network untouched.
  *
  * Triton routes on the raw path, so the target is cut out of the text of the URL and never decoded or built again. (The
  * browser has already resolved `.` and `..` segments, also where they were written `%2e`.)
  */
 export function shouldIntercept(
   { url }: InterceptedRequest,
-  { origin, base }: InterceptionScope,
+  { origin, base, metrics }: InterceptionScope,
 ): Interception {
   const root = origin + base;
   if (!url.startsWith(root)) return PASS;
   const [rest = ""] = url.slice(root.length).split("#", 1);
-  return /^v2(?:[/?]|$)/.test(rest) ? { kind: "forward", rawTarget: `/${rest}` } : PASS;
+  const isOurs =
+    /^v2(?:-files\/|[/?]|$)/.test(rest) || (metrics === "intercepted" && /^metrics\/?(?:\?|$)/.test(rest));
+  return isOurs ? { kind: "forward", rawTarget: `/${rest}` } : PASS;
 }

@@ -37,6 +37,14 @@ export function openIndexedDbStore(name: string, options: IndexedDbStoreOptions 
     return records.map(asStoredFile).filter((file) => file !== undefined);
   }
 
+  async function removeChunks(doomed: readonly string[], kept: ReadonlySet<string>): Promise<void> {
+    const recorded = new Set((await allFiles()).flatMap((file) => file.chunks));
+    await delMany(
+      doomed.filter((chunk) => !kept.has(chunk) && !recorded.has(chunk) && !unrecorded.has(chunk)),
+      chunks,
+    );
+  }
+
   return {
     location: { kind: "indexeddb", name },
 
@@ -74,20 +82,15 @@ export function openIndexedDbStore(name: string, options: IndexedDbStoreOptions 
 
     files: allFiles,
 
-    /**
-     * Orphans of downloads that were never completed go as well. Another tab that is downloading at this very moment may
-     * lose chunks; it notices when it has written its record.
-     */
+    /** Another tab that downloads the same chunks at this very moment may lose them; it notices when it has written its record. */
     deleteFile: (sha256) =>
       inOrder(async () => {
+        const record = asStoredFile(await get<unknown>(sha256, files));
         await del(sha256, files);
-        const kept = new Set((await allFiles()).flatMap((file) => file.chunks));
-        const stored = await keys<string>(chunks);
-        await delMany(
-          stored.filter((chunk) => !kept.has(chunk) && !unrecorded.has(chunk)),
-          chunks,
-        );
+        await removeChunks(record?.chunks ?? [], new Set());
       }),
+
+    sweepChunks: (kept) => inOrder(async () => removeChunks(await keys<string>(chunks), kept)),
 
     async getDocument(key) {
       const text = await get<unknown>(key, documents);

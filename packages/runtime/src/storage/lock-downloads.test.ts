@@ -79,7 +79,7 @@ describe("lockDownloads", () => {
         source,
         store,
         digest,
-        clock: { nowNs: () => 0, epochMs: () => 0, after: () => () => undefined },
+        clock: { nowNs: () => 0, epochMs: () => 0, resolutionNs: 1, after: () => () => undefined },
         logger: { log: () => undefined },
         lock: lockDownloads(locks),
         signal,

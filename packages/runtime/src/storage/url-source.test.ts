@@ -228,6 +228,17 @@ describe("the manifest", () => {
     ]);
   });
 
+  it("tells of an outage once, and of its end", async () => {
+    const lines: string[] = [];
+    const answers = [good, offline, offline, offline, good, good, offline];
+    const { fetch } = fetchFrom(() => (answers.shift() ?? offline)());
+    const logger = { log: (level: string, message: string) => void lines.push(`${level}: ${message}`) };
+    const source = createUrlSource({ url: MODELS }, { fetch, store: createMemoryFileStore(), logger });
+    while (answers.length > 0) await source.manifest(signal);
+    const outage = `warning: ${MODELS}/index.json: Failed to fetch; using the manifest of the last visit`;
+    expect(lines).toEqual([outage, `info: ${MODELS}/index.json can be reached again`, outage]);
+  });
+
   it("is unavailable when there never was one", async () => {
     await expect(sourceFrom(offline).source.manifest(signal)).rejects.toMatchObject({
       code: "UNAVAILABLE",

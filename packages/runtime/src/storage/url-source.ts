@@ -29,11 +29,14 @@ export function createUrlSource(
   const manifestUrl = `${base}index.json`;
   const documentKey = `manifest: ${base}`;
   const withoutRanges = new Set<string>();
+  let isAway = false;
 
   async function remembered(failure: InferenceError): Promise<RepositoryManifest> {
     const text = await store.getDocument(documentKey);
     if (text === undefined) throw failure;
-    logger?.log("warning", `${failure.message}; using the manifest of the last visit`);
+    // Every load asks for the manifest again; an outage is told once.
+    if (!isAway) logger?.log("warning", `${failure.message}; using the manifest of the last visit`);
+    isAway = true;
     return readManifest(text, manifestUrl);
   }
 
@@ -45,6 +48,8 @@ export function createUrlSource(
         return readManifest(location.manifest, `the manifest given for ${base}`);
       const answer = await fetchManifest(fetch, manifestUrl, signal);
       if (answer.kind === "unreachable") return remembered(answer.error);
+      if (isAway) logger?.log("info", `${manifestUrl} can be reached again`);
+      isAway = false;
       const manifest = readManifest(answer.text, manifestUrl);
       await store.putDocument(documentKey, answer.text).catch((error: unknown) => {
         logger?.log(
