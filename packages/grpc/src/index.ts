@@ -1,0 +1,5 @@
+export * from "./gen/grpc_service_pb.ts";
+export * from "./gen/health_pb.ts";
+export type { GrpcCompression, GrpcOptions } from "./grpc-options.ts";
+export { createGrpcHandler, isGrpcTarget } from "./grpc-handler.ts";
+export { createGrpcRoutes } from "./grpc-routes.ts";
