@@ -1,6 +1,8 @@
 import { fileURLToPath } from "node:url";
 import type { PreviewServer } from "vite";
 import { build, preview } from "vite";
+import { syntheticVoice, writeWave } from "../packages/testing/src/audio/index.ts";
+import { tinyStory } from "../packages/testing/src/fixture-models/tiny-decoder-reference.ts";
 import type { Page } from "./fixtures.ts";
 import { expect, test } from "./fixtures.ts";
 
@@ -61,6 +63,67 @@ test("finds the faces of a real photo", async ({ page }) => {
   await page.screenshot({ path: `${SHOTS}/face-detection.png`, fullPage: true });
 });
 
+test("hears the voice in a sound file", async ({ page }) => {
+  await page.setViewportSize({ width: 1360, height: 1000 });
+  await open(page, "silero_vad");
+  await load(page, "silero_vad");
+  const samples = syntheticVoice(0, 6 * 16_000);
+  await page.getByLabel("Sound file").setInputFiles({
+    name: "voice.wav",
+    mimeType: "audio/wav",
+    buffer: Buffer.from(writeWave({ sampleRate: 16_000, samples })),
+  });
+  await expect(page.getByTestId("speech")).toHaveText(/^speech in [45]\.\d of 6\.0 s$/, { timeout: 60_000 });
+  await expect(page.getByRole("region", { name: "Statistics" })).toContainText(
+    "187 inferences in 187 executions",
+  );
+  await page.screenshot({ path: `${SHOTS}/voice-detection.png`, fullPage: true });
+});
+
+test("names what is on a picture, step by step", async ({ page }) => {
+  await page.setViewportSize({ width: 1360, height: 1000 });
+  await open(page, "image_classification");
+  await load(page, "image_classification");
+  await page.getByRole("button", { name: "Cup" }).click();
+  await expect(page.getByTestId("class").locator("output")).toHaveText("espresso", { timeout: 60_000 });
+  await page.getByRole("button", { name: "12 at once" }).click();
+  await expect(page.getByRole("list", { name: "Steps" })).toContainText(/12 in \d executions/, {
+    timeout: 60_000,
+  });
+  await page.screenshot({ path: `${SHOTS}/image-classification.png`, fullPage: true });
+});
+
+test("reads a page of text, line by line", async ({ page }) => {
+  await page.setViewportSize({ width: 1360, height: 1000 });
+  await open(page, "text_reading");
+  await load(page, "text_reading");
+  await page.getByRole("button", { name: "Sample page" }).click();
+  await expect(page.getByTestId("lines").locator("output").first()).toHaveText("Hello Triton 2026", {
+    timeout: 60_000,
+  });
+  await expect(page.getByTestId("lines").locator("output")).toHaveCount(5);
+  await page.screenshot({ path: `${SHOTS}/text-reading.png`, fullPage: true });
+});
+
+test("makes embeddings of a sound file, with the voice detector beside them", async ({ page }) => {
+  await page.setViewportSize({ width: 1360, height: 1000 });
+  await open(page, "sound_features");
+  await load(page, "sound_features");
+  const samples = syntheticVoice(0, 6 * 16_000);
+  await page.getByLabel("Sound file").setInputFiles({
+    name: "voice.wav",
+    mimeType: "audio/wav",
+    buffer: Buffer.from(writeWave({ sampleRate: 16_000, samples })),
+  });
+  await expect(page.getByTestId("heard")).toHaveText(/^speech in [45]\.\d of 6\.0 s, 49 windows$/, {
+    timeout: 60_000,
+  });
+  await expect(page.getByRole("list", { name: "Steps" })).toContainText(/187 in \d+ executions/, {
+    timeout: 60_000,
+  });
+  await page.screenshot({ path: `${SHOTS}/sound-features.png`, fullPage: true });
+});
+
 test("shows the batcher at work", async ({ page }) => {
   await open(page, "batcher");
   await load(page, "batcher");
@@ -87,4 +150,20 @@ test("a second visit needs no server: shell, engine and models are here", async 
   await expect(second.getByTestId("reading").locator("output")).toHaveText("Hello Triton 2026", {
     timeout: 60_000,
   });
+});
+
+test("writes two stories at once", async ({ page }) => {
+  await page.setViewportSize({ width: 1360, height: 1000 });
+  await open(page, "tiny_lm");
+  await load(page, "tiny_lm");
+  await page.getByRole("button", { name: "Two at once" }).click();
+  await page.getByRole("button", { name: "Write" }).click();
+  const [first, second] = [page.getByTestId("story").first(), page.getByTestId("story").last()];
+  await expect(first).toContainText(tinyStory("Once upon a time", 40), { timeout: 60_000 });
+  await expect(second).toContainText(tinyStory("The cat", 40));
+  await expect(page.getByTestId("story-speed")).toHaveText([/^160 tokens, /, /^160 tokens, /], {
+    timeout: 60_000,
+  });
+  await expect(page.getByRole("list", { name: "Steps" })).toContainText(/each, \d+ in \d+ executions/);
+  await page.screenshot({ path: `${SHOTS}/story-writing.png`, fullPage: true });
 });

@@ -34,8 +34,16 @@ interface Output {
 const OUTPUTS: readonly Output[] = [
   { file: "index.js", entry: "naiad/src/index.ts", format: "es", platform: "browser", minify: false },
   { file: "gateway.js", entry: "naiad/src/gateway.ts", format: "es", platform: "browser", minify: false },
+  { file: "model.js", entry: "naiad/src/model.ts", format: "es", platform: "browser", minify: false },
   { file: "vite.js", entry: "naiad/src/vite-plugin.ts", format: "es", platform: "node", minify: false },
   { file: "command.js", entry: "naiad/src/command/index.ts", format: "es", platform: "node", minify: false },
+  {
+    file: "serve-page.js",
+    entry: "naiad/src/command/serve/page/page.entry.ts",
+    format: "es",
+    platform: "browser",
+    minify: true,
+  },
   {
     file: "naiad-sw.js",
     entry: "runtime/src/service-worker/gateway.entry.ts",
@@ -50,7 +58,7 @@ const OUTPUTS: readonly Output[] = [
     platform: "browser",
     minify: true,
   },
-  ...["wasm", "jspi", "asyncify"].map((engine): Output => ({
+  ...["wasm", "jspi", "asyncify", "javascript"].map((engine): Output => ({
     file: `workers/instance-${engine}.js`,
     entry: `runtime/src/instance/instance-${engine}.entry.ts`,
     format: "es",
@@ -63,6 +71,7 @@ const OUTPUTS: readonly Output[] = [
 const DECLARATIONS: Readonly<Record<string, string>> = {
   "index.d.ts": "naiad/src/index.ts",
   "gateway.d.ts": "naiad/src/gateway.ts",
+  "model.d.ts": "naiad/src/model.ts",
   "vite.d.ts": "naiad/src/vite-plugin.ts",
 };
 
@@ -94,7 +103,7 @@ async function buildOutput(output: Output, version: string): Promise<void> {
       rolldownOptions: {
         input: join(ROOT, "packages", output.entry),
         platform: output.platform,
-        external: node ? [/^node:/, "vite", "onnxruntime-web", /^onnxruntime-web\//] : [],
+        external: node ? [/^node:/, "vite", "ws", "onnxruntime-web", /^onnxruntime-web\//] : [],
         preserveEntrySignatures: output.format === "es" ? "strict" : false,
         output: { format: output.format, entryFileNames: output.file, codeSplitting: false },
       },

@@ -31,7 +31,7 @@ function gate(name: string, ...command: [script: string, ...args: string[]]): St
 }
 
 const STEPS: readonly Step[] = [
-  gate("generated code", "packages/model-config/scripts/check-generated.ts"),
+  gate("generated code", "scripts/check-generated.ts"),
   gate("sample models", "scripts/prepare-models.ts"),
   // The playground, the end-to-end tests and this configuration use the package as its users do: built.
   gate("build", "scripts/build-naiad.ts"),

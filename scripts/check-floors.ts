@@ -15,12 +15,24 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "model-config": ["protocol"],
   core: ["protocol", "model-config"],
   http: ["protocol", "core"],
+  grpc: ["protocol", "model-config", "core"],
   link: ["protocol"],
   "backend-onnxruntime": ["protocol", "model-config", "core"],
-  runtime: ["protocol", "model-config", "core", "http", "link", "backend-onnxruntime"],
+  "backend-javascript": ["protocol", "model-config", "core"],
+  runtime: ["protocol", "model-config", "core", "http", "link", "backend-onnxruntime", "backend-javascript"],
   client: ["protocol", "link"],
   testing: ["protocol", "model-config", "core", "link"],
-  naiad: ["protocol", "model-config", "core", "http", "link", "backend-onnxruntime", "runtime", "client"],
+  naiad: [
+    "protocol",
+    "model-config",
+    "core",
+    "http",
+    "link",
+    "backend-onnxruntime",
+    "backend-javascript",
+    "runtime",
+    "client",
+  ],
 };
 
 interface Import {

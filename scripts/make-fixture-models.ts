@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { fixtureModels } from "@naiad/testing/fixture-models";
+import { ensembleModels, fixtureModels } from "@naiad/testing/fixture-models";
 
 /**
  * Writes small model directories for tests, benchmarks and the playground; the same bytes every time.
@@ -30,9 +30,15 @@ import { fixtureModels } from "@naiad/testing/fixture-models";
  * | `ragged_sum`     | sums of requests of any length, batch 16, delay 20 ms    | ragged batching, batch inputs and outputs     |
  * | `conv_128`       | FP32 [128, 8] convolution, no instance group             | verified on WebGPU, and stays there           |
  * | `conv_129`       | the same with 129 channels                               | wrong on WebGPU: moved to WASM                |
+ *
+ * Beside them stand `ensemble_chain` (`batcher`, then `classifier`, whose labels it has) and `ensemble_diamond` (`batcher`,
+ * then both versions of `versions` side by side, then their sum by a model that does not batch).
  */
 const target = process.argv[2] ?? "public/models";
-for (const model of fixtureModels()) {
+for (const model of [...fixtureModels(), ...ensembleModels()]) {
+  for (const path of model.directories ?? []) {
+    await mkdir(join(target, model.name, path), { recursive: true });
+  }
   for (const [path, content] of Object.entries(model.files)) {
     const file = join(target, model.name, path);
     await mkdir(dirname(file), { recursive: true });

@@ -18,6 +18,14 @@ const COMMANDS = {
     about: "print how fast JSON tensors are read and written, beside the engine's own JSON",
     main: () => runTsx("packages/protocol/bench/json.bench.ts", []),
   },
+  "bench:scheduling": {
+    about: "print what a request costs in the schedulers and in the server alone, by how many are queued",
+    main: (args) => runTsx("packages/core/bench/scheduling.bench.ts", args),
+  },
+  "bench:clock": {
+    about: "print how exactly the host's clock wakes in a browser, in a hidden tab too",
+    main: () => runTsx("packages/runtime/bench/clock.bench.ts", []),
+  },
   conformance: { about: "run the conformance suites on a folder of test data", main: conformance },
   naiad: { about: "run the naiad command from this checkout", main: naiad },
 };

@@ -4,7 +4,13 @@ import { createMemoryFileStore } from "@naiad/core";
 import type { Endpoint } from "@naiad/link";
 import type { ExchangeHandler } from "@naiad/protocol";
 import { WIRE_VERSION } from "@naiad/runtime";
-import { composeHost, createBrowserClock, createDigest, runInstanceWorker } from "@naiad/runtime/in-process";
+import {
+  composeHost,
+  createBrowserClock,
+  createDigest,
+  runInstanceWorker,
+  runJavaScriptWorker,
+} from "@naiad/runtime/in-process";
 import { memoryLocks, realEndpoints } from "@naiad/testing";
 import type { MemoryLocks } from "@naiad/testing";
 import type { StartServerOptions } from "../../packages/naiad/src/sdk/start-options.ts";
@@ -26,7 +32,7 @@ export interface InProcessOptions {
   readonly capabilities?: Capabilities;
   /** Beside ONNX Runtime. */
   readonly backends?: readonly Backend[];
-  /** What runs at the other end of a new worker. Default: the instance worker of production. */
+  /** What runs at the other end of a new worker for ONNX models. Default: the instance worker of production. */
   readonly work?: (scope: Endpoint, locks: MemoryLocks) => void;
 }
 
@@ -38,6 +44,9 @@ export const NO_GPU: Capabilities = {
 };
 
 export const digest = createDigest(crypto.subtle);
+
+/** In the place of a script's address. */
+const JAVASCRIPT = "javascript";
 
 const ENGINE: OnnxEngine = { build: "wasm", load: () => import("onnxruntime-web") };
 
@@ -61,7 +70,14 @@ export async function startInProcessServer({
       wireVersion: WIRE_VERSION,
       hostId: "conformance",
       options: settings.server,
-      assets: { host: "", instanceWasm: "", instanceJspi: "", instanceAsyncify: "", ort: "" },
+      assets: {
+        host: "",
+        instanceWasm: "",
+        instanceJspi: "",
+        instanceAsyncify: "",
+        instanceJavascript: JAVASCRIPT,
+        ort: "",
+      },
       storageName: "",
     },
     {
@@ -69,9 +85,10 @@ export async function startInProcessServer({
       locks,
       backends,
       spawner: {
-        spawn() {
+        spawn(url) {
           const { left, right } = realEndpoints();
-          work(right, locks);
+          if (url === JAVASCRIPT) javaScriptWorker(right, locks);
+          else work(right, locks);
           const terminate = (): void => {
             left.kill();
             right.kill();
@@ -98,4 +115,15 @@ export async function startInProcessServer({
 function instanceWorker(scope: Endpoint, locks: MemoryLocks): void {
   const platform = { locks, gpu: undefined, hasWebNn: false, openStore: () => undefined };
   runInstanceWorker(scope, ENGINE, { platform });
+}
+
+function javaScriptWorker(scope: Endpoint, locks: MemoryLocks): void {
+  const platform = { locks, gpu: undefined, hasWebNn: false, openStore: () => undefined };
+  runJavaScriptWorker(scope, {
+    platform,
+    code: {
+      importModule: (url) => import(url) as Promise<Readonly<Record<string, unknown>>>,
+      makeModuleUrl: (source, type) => `data:${type};base64,${Buffer.from(source).toString("base64")}`,
+    },
+  });
 }

@@ -1,9 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { runBatchedSuite } from "./batched/batched-suite.ts";
 import { readConfigCorpus } from "./configurations/config-corpus.ts";
 import { runExpectedSuite } from "./configurations/expected-suite.ts";
 import { runGoldenSuite } from "./configurations/golden-suite.ts";
 import { runExampleRepositorySuite } from "./example-repository-suite.ts";
+import { runLanguageModelSuite } from "./language-model/language-model-suite.ts";
 import { runNodeSuite } from "./onnx-node/node-suite.ts";
 import { runWebGpuSuite } from "./onnx-node/webgpu-suite.ts";
 import { runOracleSuite } from "./oracle/oracle-suite.ts";
@@ -49,6 +51,8 @@ const SUITES: readonly Suite[] = [
     needs: "triton-example-repository",
     run: runExampleRepositorySuite,
   },
+  { name: "batched sequence models", needs: "models/batched", run: runBatchedSuite },
+  { name: "a language model", needs: "models/stories260K", run: runLanguageModelSuite },
   { name: "ONNX node tests on WASM", needs: "onnx-node", run: runNodeSuite },
   { name: "ONNX node tests on WebGPU", needs: "onnx-node", run: runWebGpuSuite },
 ];

@@ -13,8 +13,8 @@ export interface InferBody {
 const HEADER_LENGTH = "inference-header-content-length";
 const encoder = new TextEncoder();
 
-/** All inputs binary, all outputs asked for in binary. */
-export function binaryInferRequest(inputs: readonly V2Tensor[]): InferBody {
+/** All inputs binary, all outputs asked for in binary. `parameters` are those of the request. */
+export function binaryInferRequest(inputs: readonly V2Tensor[], parameters: object = {}): InferBody {
   const header = encoder.encode(
     JSON.stringify({
       inputs: inputs.map(({ name, datatype, shape, bytes }) => ({
@@ -23,7 +23,7 @@ export function binaryInferRequest(inputs: readonly V2Tensor[]): InferBody {
         shape,
         parameters: { binary_data_size: bytes.byteLength },
       })),
-      parameters: { binary_data_output: true },
+      parameters: { ...parameters, binary_data_output: true },
     }),
   );
   const parts = [header, ...inputs.map(({ bytes }) => bytes)];

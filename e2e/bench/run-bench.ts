@@ -9,13 +9,29 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ensureBrowser } from "../../scripts/lib/browser.mjs";
 import { buildPages, serveOrigin } from "../origin.ts";
-import type { BenchReport, LatencySeries, ThroughputSeries } from "../pages/bench-page.ts";
+import type {
+  BenchPart,
+  BenchReport,
+  LatencySeries,
+  ScalingSeries,
+  ThroughputSeries,
+} from "../pages/bench-page.ts";
 
 const DEADLINE_MS = 10 * 60_000;
 
+const PARTS: readonly BenchPart[] = ["latency", "throughput", "scaling"];
+
 const { values } = parseArgs({
-  options: { samples: { type: "string", default: "40" }, out: { type: "string" } },
+  options: {
+    samples: { type: "string", default: "40" },
+    /** One of `PARTS`; all of them take about four minutes. */
+    only: { type: "string" },
+    out: { type: "string" },
+  },
 });
+if (values.only !== undefined && !PARTS.some((part) => part === values.only)) {
+  throw new Error(`--only is one of ${PARTS.join(", ")}, not '${values.only}'`);
+}
 
 await buildPages();
 let report: (result: BenchReport) => void = () => undefined;
@@ -34,12 +50,20 @@ const browser = spawn(
     "--disable-component-update",
     "--disable-sync",
     ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
-    `${origin.url}bench.html?samples=${values.samples}`,
+    `${origin.url}bench.html?samples=${values.samples}${values.only === undefined ? "" : `&only=${values.only}`}`,
   ],
   { stdio: "ignore" },
 );
 const deadline = setTimeout(
-  () => report({ environment: {}, latency: [], throughput: [], error: "no report in time" }),
+  () =>
+    report({
+      environment: {},
+      latency: [],
+      throughput: [],
+      scaling: [],
+      skipped: [],
+      error: "no report in time",
+    }),
   DEADLINE_MS,
 );
 const result = await reported;
@@ -52,7 +76,8 @@ if (result.error !== undefined) throw new Error(result.error);
 if (values.out !== undefined) await writeFile(values.out, JSON.stringify(result, null, 2));
 console.log(await table(result));
 
-async function table({ environment, latency, throughput }: BenchReport): Promise<string> {
+async function table(result: BenchReport): Promise<string> {
+  const { environment, latency, throughput, scaling, skipped } = result;
   const ortVersion = JSON.parse(
     await readFile(new URL("../node_modules/onnxruntime-web/package.json", import.meta.url), "utf8"),
   ) as {
@@ -62,14 +87,19 @@ async function table({ environment, latency, throughput }: BenchReport): Promise
     `Machine: ${cpus().length} x ${cpus()[0]?.model ?? "unknown"}, load ${loadavg()[0]?.toFixed(2) ?? "?"}, Node ${process.versions.node}`,
     `Engine: onnxruntime-web ${ortVersion.version}`,
     ...Object.entries(environment).map(([name, value]) => `${name}: ${value}`),
-    "",
-    "| model | input | hand-written worker | SDK | fetch | SDK / hand-written | fetch / hand-written |",
-    "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ...latency.map(latencyRow),
-    "",
-    "| model | clients | one at a time | all clients | ratio | executions per request |",
-    "| --- | ---: | ---: | ---: | ---: | ---: |",
-    ...throughput.map(throughputRow),
+    ...section(
+      "| model | input | hand-written worker | SDK | fetch | SDK / hand-written | fetch / hand-written |",
+      latency.map(latencyRow),
+    ),
+    ...section(
+      "| model | clients | one at a time | all clients | ratio | executions per request |",
+      throughput.map(throughputRow),
+    ),
+    ...section(
+      "| model | batching | CPU instances | 1 client | 8 clients | 32 clients | 8 / 1 | 32 / 1 | 32: to plain | requests per execution at 32 |",
+      scaling.map((series) => scalingRow(series, scaling)),
+    ),
+    ...skipped.map((reason) => `Not measured: ${reason}.`),
   ];
   return lines.join("\n");
 }
@@ -105,6 +135,34 @@ function throughputRow({
     `${all.toFixed(0)}/s`,
     (all / one).toFixed(2),
     executionsPerRequest.toFixed(3),
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+/** A table with its head, unless it is empty. */
+function section(head: string, rows: readonly string[]): readonly string[] {
+  if (rows.length === 0) return [];
+  const columns = head.split("|").length - 2;
+  const rule = Array.from({ length: columns }, (_, index) => (index === 0 ? "---" : "---:"));
+  return ["", head, `| ${rule.join(" | ")} |`, ...rows];
+}
+
+/** `plain` is one instance without batching of the same model at as many clients. */
+function scalingRow(series: ScalingSeries, all: readonly ScalingSeries[]): string {
+  const rates = series.byClients.map(({ perSecond }) => median(perSecond));
+  const [one = Number.NaN, eight = Number.NaN, many = Number.NaN] = rates;
+  const plain = all.find(
+    ({ model, batching, instances }) => model === series.model && !batching && instances === 1,
+  );
+  const cells = [
+    series.model,
+    series.batching ? "on" : "off",
+    String(series.instances),
+    ...rates.map((rate) => `${rate.toFixed(0)}/s`),
+    (eight / one).toFixed(2),
+    (many / one).toFixed(2),
+    (many / median(plain?.byClients.at(-1)?.perSecond ?? [])).toFixed(2),
+    (series.byClients.at(-1)?.batch ?? Number.NaN).toFixed(1),
   ];
   return `| ${cells.join(" | ")} |`;
 }

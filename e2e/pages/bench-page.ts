@@ -7,8 +7,14 @@ export interface BenchReport {
   readonly environment: Readonly<Record<string, string | number | boolean>>;
   readonly latency: readonly LatencySeries[];
   readonly throughput: readonly ThroughputSeries[];
+  readonly scaling: readonly ScalingSeries[];
+  /** What was not measured, and why. */
+  readonly skipped: readonly string[];
   readonly error?: string;
 }
+
+/** What the switch `--only` of the benchmark picks. */
+export type BenchPart = "latency" | "throughput" | "scaling";
 
 export interface LatencySeries {
   readonly model: string;
@@ -27,6 +33,21 @@ export interface ThroughputSeries {
   readonly executionsPerRequest: number;
 }
 
+/** One model under one configuration; the configurations of a model take turns. */
+export interface ScalingSeries {
+  readonly model: string;
+  readonly batching: boolean;
+  readonly instances: number;
+  /** By the number of clients, in ascending order. */
+  readonly byClients: readonly {
+    readonly clients: number;
+    /** Requests per second of each round. */
+    readonly perSecond: readonly number[];
+    /** Requests per execution over all rounds. */
+    readonly batch: number;
+  }[];
+}
+
 interface Subject {
   readonly model: string;
   readonly input: string;
@@ -35,9 +56,14 @@ interface Subject {
 
 const TINY: Subject = { model: "mlp_2x128", input: "INPUT", dims: [1, 128] };
 const IMAGE: Subject = { model: "cnn_224", input: "IMAGE", dims: [1, 3, 224, 224] };
+const EMBEDDING: Subject = { model: "wake_embedding", input: "input_1", dims: [1, 76, 32, 1] };
 const THREADS = 1;
+const ONLY = new URLSearchParams(location.search).get("only");
 const SAMPLES = Number(new URLSearchParams(location.search).get("samples") ?? 40);
 const ROUNDS = 5;
+const SCALING_CLIENTS = [1, 8, 32];
+const SCALING_ROUNDS = 3;
+const SCALING_ROUND_MS = 600;
 
 const server = await startServer({
   modelRepository: "/models/",
@@ -152,6 +178,97 @@ async function throughput(
   };
 }
 
+/** The same model under a name of its own. */
+interface Variant {
+  readonly name: string;
+  readonly batching: boolean;
+  readonly instances: number;
+}
+
+function variantsOf({ model }: Subject): readonly Variant[] {
+  return [1, 2].flatMap((instances) =>
+    [false, true].map((batching) => ({
+      name: `${model}_${batching ? "batching" : "alone"}_${instances}`,
+      batching,
+      instances,
+    })),
+  );
+}
+
+/** Loads each variant from the files of the repository. */
+async function loadVariants({ model }: Subject, variants: readonly Variant[]): Promise<void> {
+  await server.client.loadModel(model);
+  const config = await server.client.modelConfig(model);
+  await server.client.unloadModel(model);
+  const response = await fetch(`/models/${model}/1/model.onnx`);
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  for (const { name, batching, instances } of variants) {
+    const variant = {
+      ...config,
+      name,
+      instance_group: [{ kind: "KIND_CPU", count: instances }],
+      dynamic_batching: batching ? {} : undefined,
+    };
+    await server.client.loadModel(name, {
+      config: JSON.stringify(variant),
+      files: { "1/model.onnx": bytes },
+    });
+  }
+}
+
+async function requestsPerSecond(subject: Subject, data: Float32Array, clients: number): Promise<number> {
+  let answered = 0;
+  const start = performance.now();
+  const client = async (): Promise<void> => {
+    while (performance.now() - start < SCALING_ROUND_MS) {
+      await sdkInfer(subject, data);
+      answered += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  return (answered / (performance.now() - start)) * 1000;
+}
+
+async function counts(model: string): Promise<{ readonly inferences: number; readonly executed: number }> {
+  const {
+    model_stats: [first],
+  } = await server.client.modelStatistics(model);
+  return { inferences: first?.inference_count ?? 0, executed: first?.execution_count ?? 0 };
+}
+
+async function scaling(subject: Subject): Promise<readonly ScalingSeries[]> {
+  const data = randomInput(subject);
+  const variants = variantsOf(subject);
+  await loadVariants(subject, variants);
+  const series = variants.map(({ name, batching, instances }) => ({
+    target: { ...subject, model: name },
+    shown: {
+      model: subject.model,
+      batching,
+      instances,
+      byClients: SCALING_CLIENTS.map((clients) => ({ clients, perSecond: [] as number[], batch: 0 })),
+    },
+  }));
+  for (const { target } of series) await requestsPerSecond(target, data, 8);
+  for (const [index, clients] of SCALING_CLIENTS.entries()) {
+    const before = await Promise.all(series.map(({ target }) => counts(target.model)));
+    for (let round = 0; round < SCALING_ROUNDS; round += 1) {
+      for (const { target, shown } of series) {
+        shown.byClients[index]?.perSecond.push(await requestsPerSecond(target, data, clients));
+      }
+    }
+    for (const [at, { target, shown }] of series.entries()) {
+      const after = await counts(target.model);
+      const cell = shown.byClients[index];
+      const was = before[at];
+      if (cell === undefined || was === undefined) continue;
+      cell.batch = (after.inferences - was.inferences) / (after.executed - was.executed);
+    }
+  }
+  for (const { name } of variants) await server.client.unloadModel(name);
+  return series.map(({ shown }) => shown);
+}
+
 async function environment(current: NaiadServer): Promise<BenchReport["environment"]> {
   const info = await current.info();
   const [instance] = await current.instances();
@@ -168,10 +285,24 @@ async function environment(current: NaiadServer): Promise<BenchReport["environme
 }
 
 async function bench(): Promise<BenchReport> {
+  const wants = (part: BenchPart): boolean => ONLY === null || ONLY === part;
+  const index = await server.client.repositoryIndex();
+  const skipped: string[] = [];
+  const scaled: ScalingSeries[] = [];
+  if (wants("scaling")) {
+    for (const subject of [TINY, EMBEDDING, IMAGE]) {
+      if (index.some(({ name }) => name === subject.model)) scaled.push(...(await scaling(subject)));
+      else skipped.push(`${subject.model}: the model repository has no such model`);
+    }
+  }
+  // Those were unloaded to make room for their variants.
+  for (const { model } of [TINY, IMAGE]) await server.client.loadModel(model);
   return {
     environment: await environment(server),
-    latency: [await latency(TINY), await latency(IMAGE)],
-    throughput: [await throughput(TINY, 32, 640), await throughput(IMAGE, 32, 64)],
+    latency: wants("latency") ? [await latency(TINY), await latency(IMAGE)] : [],
+    throughput: wants("throughput") ? [await throughput(TINY, 32, 640), await throughput(IMAGE, 32, 64)] : [],
+    scaling: scaled,
+    skipped,
   };
 }
 
@@ -179,6 +310,8 @@ const report = await bench().catch((error: unknown): BenchReport => ({
   environment: {},
   latency: [],
   throughput: [],
+  scaling: [],
+  skipped: [],
   error: String(error),
 }));
 await server.stop();

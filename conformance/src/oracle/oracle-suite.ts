@@ -6,23 +6,25 @@ import { digest, startInProcessServer } from "../in-process-server.ts";
 import { send } from "../http-client.ts";
 import type { SuiteReport, Tally } from "../report.ts";
 import { createTally } from "../report.ts";
-import type { ComparedAnswers } from "./known-differences.ts";
-import { differenceReason } from "./known-differences.ts";
+import type { ComparedAnswers, KnownDifferences } from "./known-differences.ts";
+import { createKnownDifferences } from "./known-differences.ts";
 import { modelsOf } from "./oracle-models.ts";
 import type { OracleRequest, RecordedAnswer, Recording, Scenario } from "./oracle-request.ts";
 import { meaningfulHeaders, recordedBody } from "./oracle-request.ts";
 import { programBackend } from "./program-backend.ts";
-import { SCENARIOS } from "./scenarios.ts";
+import { SCENARIOS } from "./scenarios/scenarios.ts";
 
 /** Asks the server under test what a real Triton was asked, and compares the answers letter by letter. */
 export async function runOracleSuite(): Promise<SuiteReport> {
   const tally = createTally();
+  const differences = createKnownDifferences();
   const servers = new Set<string>();
   for (const scenario of SCENARIOS) {
     const recording = await readRecording(scenario.name);
     servers.add(recording.server);
-    await replay(scenario, recording, tally);
+    await replay(scenario, recording, { tally, differences });
   }
+  for (const reason of differences.unused()) tally.fail(reason, "no answer differs so any more");
   tally.remark(`recorded from Triton ${[...servers].join(", ")}, CPU only, Python backend`);
   return tally.report();
 }
@@ -32,7 +34,12 @@ async function readRecording(scenario: string): Promise<Recording> {
   return JSON.parse(await readFile(file, "utf8")) as Recording;
 }
 
-async function replay(scenario: Scenario, { answers }: Recording, tally: Tally): Promise<void> {
+interface Judgement {
+  readonly tally: Tally;
+  readonly differences: KnownDifferences;
+}
+
+async function replay(scenario: Scenario, { answers }: Recording, judgement: Judgement): Promise<void> {
   const server = await startInProcessServer({
     source: createMemoryRepository(modelsOf(scenario), { digest }),
     options:
@@ -47,7 +54,7 @@ async function replay(scenario: Scenario, { answers }: Recording, tally: Tally):
       if (recorded?.name !== request.name)
         throw new Error(`golden/${scenario.name}.json is of other requests`);
       const answer = await askServer(server, request);
-      compare({ scenario: scenario.name, recorded, answer }, tally);
+      compare({ scenario: scenario.name, recorded, answer }, judgement);
     }
   } finally {
     await server.stop();
@@ -71,7 +78,7 @@ async function askServer(
   };
 }
 
-function compare(compared: ComparedAnswers, tally: Tally): void {
+function compare(compared: ComparedAnswers, { tally, differences }: Judgement): void {
   const { scenario, recorded, answer } = compared;
   const name = `${scenario}: ${recorded.name}`;
   const wanted = comparable(recorded);
@@ -80,7 +87,7 @@ function compare(compared: ComparedAnswers, tally: Tally): void {
     tally.pass();
     return;
   }
-  const reason = differenceReason(compared);
+  const reason = differences.reasonOf(compared);
   if (reason === undefined) tally.fail(name, `answered ${got} where Triton answers ${wanted}`);
   else tally.leaveOut(reason, name.slice(0, 160), "count");
 }

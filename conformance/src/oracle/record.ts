@@ -1,5 +1,5 @@
 /**
- * Asks a real Triton everything in `scenarios.ts` and keeps its answers under `conformance/golden`:
+ * Asks a real Triton everything in `scenarios/` and keeps its answers under `conformance/golden`:
  *
  *     npx tsx conformance/src/oracle/record.ts <folder of pytriton's tritonserver> <python backend stub>
  *
@@ -17,7 +17,7 @@ import type { MemoryModel } from "@naiad/testing";
 import { modelsOf } from "./oracle-models.ts";
 import type { OracleRequest, RecordedAnswer, Recording, Scenario } from "./oracle-request.ts";
 import { meaningfulHeaders, recordedBody } from "./oracle-request.ts";
-import { SCENARIOS } from "./scenarios.ts";
+import { SCENARIOS } from "./scenarios/scenarios.ts";
 
 const GOLDEN = fileURLToPath(new URL("../../golden/", import.meta.url));
 const PORT = 18_123;

@@ -12,6 +12,9 @@ import type { RunnerProps } from "./model-view.tsx";
 /** Side of each model's input in pixels. */
 const SIZES: Readonly<Record<string, number>> = { blazeface: 128, blazeface_back: 256 };
 
+/** How often the exchange and the statistics of the camera's pictures are shown: each time costs requests of its own. */
+const SHOWN_EVERY_MS = 1_000;
+
 /** BlazeFace on a photo or on the camera. */
 export function FaceDetection({ model, perform }: RunnerProps): ReactElement {
   const size = SIZES[model] ?? 128;
@@ -19,6 +22,11 @@ export function FaceDetection({ model, perform }: RunnerProps): ReactElement {
   const [count, setCount] = useState<number>();
   const [camera, setCamera] = useState<MediaStream>();
   const [problem, setProblem] = useState("");
+  // A new one at each rendering, of which the camera must not take notice.
+  const performNow = useRef(perform);
+  useEffect(() => {
+    performNow.current = perform;
+  }, [perform]);
 
   const show = useCallback(
     (source: CanvasImageSource, width: number, height: number, faces: readonly Face[]) => {
@@ -81,10 +89,18 @@ export function FaceDetection({ model, perform }: RunnerProps): ReactElement {
     const watch = async (): Promise<void> => {
       video.srcObject = camera;
       await video.play();
+      let shownAt = -Infinity;
       while (!ended.signal.aborted) {
-        const { faces } = await detect(video, video.videoWidth, video.videoHeight);
-        show(video, video.videoWidth, video.videoHeight, faces);
-        setCount(faces.length);
+        const look = (): ReturnType<typeof detect> => detect(video, video.videoWidth, video.videoHeight);
+        const isDue = performance.now() - shownAt >= SHOWN_EVERY_MS;
+        if (isDue) shownAt = performance.now();
+        const result = isDue ? await performNow.current(look) : await look();
+        if (result === undefined) {
+          setCamera(undefined);
+          return;
+        }
+        show(video, video.videoWidth, video.videoHeight, result.faces);
+        setCount(result.faces.length);
         await new Promise(requestAnimationFrame);
       }
     };

@@ -24,10 +24,12 @@ export function ModelList({ server, selected, onSelect }: Props): ReactElement {
   );
 }
 
-/** The samples run on something real; the fixtures are what tests and benchmarks use. */
-const SAMPLES = /^(ocr|blazeface)/;
+/** The pipelines are made of the samples, which run on something real; the fixtures are what tests and benchmarks use. */
+const PIPELINES = ["image_classification", "text_reading", "sound_features", "tiny_lm"];
+const SAMPLES = /^(ocr|blazeface|silero|mel|wake|efficientnet|image|text|sound|voice|tiny)/;
 const GROUPS: readonly { readonly title: string; readonly holds: (name: string) => boolean }[] = [
-  { title: "Samples", holds: (name) => SAMPLES.test(name) },
+  { title: "Pipelines", holds: (name) => PIPELINES.includes(name) },
+  { title: "Samples", holds: (name) => SAMPLES.test(name) && !PIPELINES.includes(name) },
   { title: "Fixtures", holds: (name) => !SAMPLES.test(name) },
 ];
 
@@ -102,5 +104,6 @@ function detail({ state, reason, progress, versions, instances }: ModelEntry): s
   if (state !== "READY") return state.toLowerCase();
   const providers = [...new Set(instances.map(({ device }) => device?.executionProvider ?? "…"))].join(", ");
   const ready = versions.filter((version) => version.state === "READY").map(({ version = "" }) => version);
-  return `version ${ready.join(", ")} on ${providers}`;
+  const where = providers === "" ? "" : ` on ${providers}`;
+  return `version ${ready.join(", ")}${where}`;
 }

@@ -7,10 +7,15 @@ import type { Exchange } from "../lib/v2.ts";
 import { V2Error } from "../lib/v2.ts";
 import { ExchangePanel } from "./exchange-panel.tsx";
 import { FaceDetection } from "./face-detection.tsx";
+import { ImageClassification } from "./image-classification.tsx";
 import { InstanceTable } from "./instance-table.tsx";
 import { RequestEditor } from "./request-editor.tsx";
+import { SoundFeatures } from "./sound-features-view.tsx";
 import { StatisticsPanel } from "./statistics-panel.tsx";
+import { StoryWriting } from "./story-writing.tsx";
+import { TextReading } from "./text-reading.tsx";
 import { TextRecognition } from "./text-recognition.tsx";
+import { VoiceDetection } from "./voice-detection.tsx";
 
 /** What a view of a model needs to run it: `perform` shows the exchange, its error, and what it did to the statistics. */
 export interface RunnerProps {
@@ -24,9 +29,14 @@ export interface RunnerProps {
 const RUNNERS: Readonly<
   Record<string, { readonly title: string; readonly view: (props: RunnerProps) => ReactElement }>
 > = {
+  image_classification: { title: "Name what is on a picture", view: ImageClassification },
+  text_reading: { title: "Read a page of text", view: TextReading },
+  sound_features: { title: "Hear words and voices", view: SoundFeatures },
+  tiny_lm: { title: "Write a story", view: StoryWriting },
   ocr_recognizer: { title: "Read a line of text", view: TextRecognition },
   blazeface: { title: "Find faces", view: FaceDetection },
   blazeface_back: { title: "Find faces", view: FaceDetection },
+  silero_vad: { title: "Hear a voice", view: VoiceDetection },
 };
 
 export function ModelView({
@@ -86,7 +96,7 @@ export function ModelView({
           </p>
         )}
       </section>
-      {ready && <InstanceTable instances={model.instances} />}
+      {ready && model.instances.length > 0 && <InstanceTable instances={model.instances} />}
       {ready && <StatisticsPanel statistics={statistics} />}
       {exchange !== undefined && <ExchangePanel exchange={exchange} />}
     </>

@@ -12,6 +12,7 @@ const PARTS = [
 /** Where the time of the last requests went, and how large the batches were. */
 export function StatisticsPanel({ statistics }: { readonly statistics: StatisticsView }): ReactElement {
   const { current, split } = statistics;
+  const limits = batchLimits(current?.batch_limits);
   return (
     <section className="card statistics" aria-label="Statistics">
       <div>
@@ -42,9 +43,37 @@ export function StatisticsPanel({ statistics }: { readonly statistics: Statistic
             {counted(current.inference_count, "inference")} in {counted(current.execution_count, "execution")}
           </p>
         )}
+        {limits.length > 0 && (
+          <p className="quiet" data-testid="batch-limits">
+            Not larger because {limits.map(([why, times]) => `${why} (${times})`).join(", ")}
+          </p>
+        )}
       </div>
     </section>
   );
+}
+
+/** What each reason in `batch_limits` says of a batch. */
+const LIMITS: Readonly<Record<string, string>> = {
+  full: "full",
+  preferred_batch_size: "a preferred size was reached",
+  too_large: "the next request did not fit",
+  shape: "the next request had another shape",
+  no_delay: "nothing else was queued and no delay is configured",
+  queue_empty: "the delay passed and nothing else came",
+  instance_busy: "nothing else came while every instance was busy",
+  not_batching: "the model does not batch",
+  retry: "its first execution was lost",
+};
+
+/** Most frequent first. */
+function batchLimits(
+  counts: Readonly<Record<string, number>> = {},
+): readonly (readonly [why: string, times: number])[] {
+  return Object.entries(counts)
+    .filter(([, times]) => times > 0)
+    .sort(([, a], [, b]) => b - a)
+    .map(([reason, times]) => [LIMITS[reason] ?? reason, times] as const);
 }
 
 function counted(count: number, what: string): string {

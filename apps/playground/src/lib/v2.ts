@@ -6,7 +6,7 @@ export interface InferInput {
   readonly name: string;
   readonly datatype: string;
   readonly shape: readonly number[];
-  readonly data: Float32Array<ArrayBuffer>;
+  readonly data: Float32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>;
 }
 
 export interface InferOutput {
@@ -30,7 +30,10 @@ export interface Exchange {
 }
 
 export interface InferResult {
+  /** Those of datatype FP32. */
   readonly outputs: ReadonlyMap<string, Float32Array>;
+  /** Those of datatype BYTES. */
+  readonly texts: ReadonlyMap<string, readonly string[]>;
   readonly shapes: ReadonlyMap<string, readonly number[]>;
   readonly exchange: Exchange;
 }
@@ -45,11 +48,11 @@ export class V2Error extends Error {
   }
 }
 
-/** Runs a model on float inputs. Throws `V2Error` for an error answer. */
+/** Runs a model on inputs of floats or bytes; `parameters` are those of the request. Throws `V2Error` for an error answer. */
 export async function infer(
   model: string,
   inputs: readonly InferInput[],
-  signal?: AbortSignal,
+  parameters: Readonly<Record<string, string | boolean>> = {},
 ): Promise<InferResult> {
   const head = {
     inputs: inputs.map(({ name, datatype, shape, data }) => ({
@@ -58,7 +61,7 @@ export async function infer(
       shape,
       parameters: { binary_data_size: data.byteLength },
     })),
-    parameters: { binary_data_output: true },
+    parameters: { ...parameters, binary_data_output: true },
   };
   const headBytes = new TextEncoder().encode(JSON.stringify(head));
   const url = modelUrl(model, "/infer");
@@ -67,7 +70,6 @@ export async function infer(
     method: "POST",
     headers: { "Inference-Header-Content-Length": String(headBytes.length) },
     body: new Blob([headBytes, ...inputs.map((input) => input.data)]),
-    ...(signal === undefined ? {} : { signal }),
   });
   const body = new Uint8Array(await response.arrayBuffer());
   const milliseconds = performance.now() - started;
@@ -86,15 +88,30 @@ export async function infer(
   if (!response.ok) throw new V2Error(exchange);
 
   const outputs = new Map<string, Float32Array>();
+  const texts = new Map<string, readonly string[]>();
   const shapes = new Map<string, readonly number[]>();
   let offset = headLength;
   for (const output of (answer as { readonly outputs: readonly InferOutput[] }).outputs) {
     const size = output.parameters?.binary_data_size ?? 0;
-    outputs.set(output.name, new Float32Array(body.slice(offset, offset + size).buffer));
+    const content = body.slice(offset, offset + size);
+    if (output.datatype === "BYTES") texts.set(output.name, decodeTexts(content));
+    else outputs.set(output.name, new Float32Array(content.buffer));
     shapes.set(output.name, output.shape);
     offset += size;
   }
-  return { outputs, shapes, exchange };
+  return { outputs, texts, shapes, exchange };
+}
+
+/** Each text stands behind its length in bytes, a 32-bit number. */
+function decodeTexts(bytes: Uint8Array<ArrayBuffer>): readonly string[] {
+  const view = new DataView(bytes.buffer);
+  const texts: string[] = [];
+  for (let offset = 0; offset < bytes.length;) {
+    const start = offset + 4;
+    offset = start + view.getUint32(offset, true);
+    texts.push(new TextDecoder().decode(bytes.subarray(start, offset)));
+  }
+  return texts;
 }
 
 /**

@@ -1,0 +1,38 @@
+import type { ReactElement } from "react";
+
+/** Buttons that bring a picture file: samples, and one of the visitor's own. */
+export function PictureSource({
+  samples,
+  onPicture,
+}: {
+  readonly samples: readonly { readonly label: string; readonly open: () => Promise<Blob> }[];
+  readonly onPicture: (picture: Blob) => void;
+}): ReactElement {
+  return (
+    <>
+      {samples.map(({ label, open }, index) => (
+        <button
+          key={label}
+          type="button"
+          className={index === 0 ? "primary" : undefined}
+          onClick={() => void open().then(onPicture)}
+        >
+          {label}
+        </button>
+      ))}
+      <label className="button">
+        Choose a picture
+        <input
+          type="file"
+          accept="image/*"
+          hidden
+          onChange={(event) => {
+            const [file] = event.target.files ?? [];
+            event.target.value = "";
+            if (file !== undefined) onPicture(file);
+          }}
+        />
+      </label>
+    </>
+  );
+}

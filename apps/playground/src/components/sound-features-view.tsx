@@ -1,0 +1,139 @@
+import type { ReactElement } from "react";
+import { useEffect, useRef, useState } from "react";
+import type { Moment } from "../lib/hear-voice.ts";
+import type { StepTimes } from "../lib/measure-steps.ts";
+import { measureSteps } from "../lib/measure-steps.ts";
+import type { Frame } from "../lib/sound.ts";
+import { fileFrames, FRAME, microphoneFrames, SAMPLE_RATE } from "../lib/sound.ts";
+import { NUMBERS, PIECE, soundFeatures } from "../lib/sound-features.ts";
+import type { InferResult } from "../lib/v2.ts";
+import type { EmbeddedPiece } from "./embedding-chart.tsx";
+import { EmbeddingChart } from "./embedding-chart.tsx";
+import type { RunnerProps } from "./model-view.tsx";
+import { PipelineSteps } from "./pipeline-steps.tsx";
+import { VoiceChart } from "./voice-chart.tsx";
+
+const STEPS = [
+  { model: "sound_scale", does: "brings the samples into the spectrogram's range" },
+  { model: "mel_spectrogram", does: "makes 32 bands of every 10 ms" },
+  { model: "sound_windows", does: "cuts windows of 0.76 s" },
+  { model: "wake_embedding", does: "makes 96 numbers of each window" },
+  { model: "voice_frames", does: "asks for every 32 ms, beside the others" },
+  { model: "silero_vad", does: "hears whether somebody speaks" },
+];
+
+/** What is known of a stream so far. */
+interface Heard {
+  readonly moments: readonly Moment[];
+  readonly pieces: readonly EmbeddedPiece[];
+}
+
+const NOTHING: Heard = { moments: [], pieces: [] };
+/** Pieces that are kept: a minute and a half. */
+const KEPT = 46;
+
+/** Sound from a file or the microphone to embeddings, with the voice detector beside them. */
+export function SoundFeatures({ model, perform }: RunnerProps): ReactElement {
+  const [heard, setHeard] = useState(NOTHING);
+  const [times, setTimes] = useState<readonly StepTimes[]>([]);
+  const [listening, setListening] = useState<"file" | "microphone">();
+  const current = useRef<AbortController>(undefined);
+  useEffect(() => () => current.current?.abort(), []);
+
+  const follow = async (
+    source: "file" | "microphone",
+    open: (signal: AbortSignal) => Iterable<Frame> | AsyncIterable<Frame>,
+  ): Promise<void> => {
+    current.current?.abort();
+    const ended = new AbortController();
+    current.current = ended;
+    setHeard(NOTHING);
+    setListening(source);
+    const hear = async (): Promise<InferResult> => {
+      let last: InferResult | undefined;
+      for await (const { embeddings, moments, result } of soundFeatures(model, open(ended.signal))) {
+        last = result;
+        if (current.current !== ended) continue;
+        setHeard((before) => ({
+          moments: [...before.moments, ...moments].slice(-KEPT * PIECE),
+          pieces: [...before.pieces, { frames: moments.length, embeddings }].slice(-KEPT),
+        }));
+      }
+      if (last === undefined) throw new Error("there is not a single frame of sound in it");
+      return last;
+    };
+    await perform(async () => {
+      const { result, steps } = await measureSteps(
+        STEPS.map((step) => step.model),
+        hear,
+      );
+      if (current.current === ended) setTimes(steps);
+      return result;
+    });
+    if (current.current === ended) setListening(undefined);
+  };
+
+  const followFile = async (file: Blob): Promise<void> => {
+    await follow("file", async function* (signal) {
+      for (const frame of await fileFrames(file)) {
+        if (signal.aborted) return;
+        yield frame;
+      }
+    });
+  };
+
+  return (
+    <div
+      className="pipeline voice"
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        const [file] = event.dataTransfer.files;
+        if (file !== undefined) void followFile(file);
+      }}
+    >
+      <VoiceChart moments={heard.moments} />
+      <EmbeddingChart pieces={heard.pieces} />
+      <div className="actions">
+        <label className="button">
+          Sound file
+          <input
+            type="file"
+            accept="audio/*"
+            hidden
+            onChange={(event) => {
+              const [file] = event.target.files ?? [];
+              event.target.value = "";
+              if (file !== undefined) void followFile(file);
+            }}
+          />
+        </label>
+        <button
+          type="button"
+          className="primary"
+          onClick={() => {
+            if (listening === "microphone") current.current?.abort();
+            else void follow("microphone", microphoneFrames);
+          }}
+        >
+          {listening === "microphone" ? "Stop" : "Listen to the microphone"}
+        </button>
+        {heard.moments.length === 0 ? (
+          <span className="quiet">
+            Open or drop a recording, or speak: every two seconds are one request.
+          </span>
+        ) : (
+          <output data-testid="heard">{summary(heard)}</output>
+        )}
+      </div>
+      <PipelineSteps steps={STEPS} times={times} />
+    </div>
+  );
+}
+
+function summary({ moments, pieces }: Heard): string {
+  const seconds = (count: number): string => ((count * FRAME) / SAMPLE_RATE).toFixed(1);
+  const spoken = moments.filter(({ probability }) => probability > 0.5).length;
+  const windows = pieces.reduce((sum, { embeddings }) => sum + embeddings.length / NUMBERS, 0);
+  return `speech in ${seconds(spoken)} of ${seconds(moments.length)} s, ${windows} windows`;
+}

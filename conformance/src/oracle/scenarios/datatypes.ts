@@ -1,0 +1,70 @@
+import type { OracleRequest } from "../oracle-request.ts";
+import { post } from "./ask.ts";
+
+const VALUES: Readonly<Record<string, readonly string[]>> = {
+  BOOL: ["true", "false", "1", "0", "2", "-1", '"true"', "null"],
+  UINT8: ["0", "255", "256", "-1", "1.5", "true"],
+  UINT16: ["0", "65535", "65536", "-1"],
+  UINT32: ["0", "4294967295", "4294967296", "-1"],
+  UINT64: ["0", "18446744073709551615", "18446744073709551616", "-1", "9007199254740993", "1e3"],
+  INT8: ["-128", "127", "128", "-129", "1.0"],
+  INT16: ["-32768", "32767", "32768"],
+  INT32: ["-2147483648", "2147483647", "2147483648"],
+  INT64: ["-9223372036854775808", "9223372036854775807", "9223372036854775808", "9007199254740993"],
+  FP16: ["1"],
+  FP32: [
+    "0.1",
+    "1",
+    "-0.0",
+    "1e38",
+    "1e39",
+    "1e-46",
+    "3.4028234663852886e38",
+    "16777217",
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "Inf",
+    "-NaN",
+    "nan",
+    "9007199254740993",
+    '"1"',
+    "123456789.123",
+  ],
+  FP64: [
+    "0.1",
+    "1",
+    "-0.0",
+    "1e308",
+    "1e309",
+    "5e-324",
+    "1e-400",
+    "0.30000000000000004",
+    "NaN",
+    "-Infinity",
+    "100000000000000000000000",
+    "123456789012345680",
+  ],
+  BYTES: [
+    '"a"',
+    '""',
+    '"\\u0000"',
+    '"\\u00e9"',
+    '"\\ud83d\\ude00"',
+    '"\\ud83d"',
+    '"\\n\\t\\"\\\\/"',
+    "1",
+    "null",
+    '"\\x"',
+    '"caf\u00e9"',
+  ],
+};
+
+export const DATATYPES: readonly OracleRequest[] = Object.entries(VALUES).flatMap(([datatype, values]) =>
+  values.map((value) =>
+    post(
+      `/v2/models/identity_${datatype === "BYTES" ? "string" : datatype.toLowerCase()}/infer`,
+      `{"inputs":[{"name":"INPUT0","datatype":"${datatype}","shape":[1],"data":[${value}]}]}`,
+    ),
+  ),
+);
