@@ -70,9 +70,13 @@ function ownServiceWorker(): Plugin {
       const files = Object.values(bundle)
         .map(({ fileName }) => fileName)
         .filter((name) => name !== "index.html" && !name.endsWith(".map"));
-      const workers = ["host", "instance-wasm", "instance-jspi", "instance-asyncify"].map(
-        (name) => `naiad/workers/${name}.js`,
-      );
+      const workers = [
+        "host",
+        "instance-wasm",
+        "instance-jspi",
+        "instance-asyncify",
+        "instance-javascript",
+      ].map((name) => `naiad/workers/${name}.js`);
       this.emitFile({
         type: "asset",
         fileName: "naiad-sw.js",

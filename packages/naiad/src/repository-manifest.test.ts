@@ -97,11 +97,30 @@ describe("scanRepository", () => {
     ]);
   });
 
-  it("lists a version once, whatever other names link to it, unless the name is a version too", async () => {
+  it("lists a version once, whatever other names link to it", async () => {
     await put("m/3/f");
     await symlink("3", join(root, "m/latest"));
-    await symlink("3", join(root, "m/4"));
-    expect((await outline()).lines).toEqual(["m: 3 4 | 3/f 4/f"]);
+    await symlink("3", join(root, "m/1"));
+    await symlink("../m/3", join(root, "m/7"));
+    expect(await outline()).toEqual({
+      lines: ["m: 3 | 3/f"],
+      warnings: [
+        "/m/1: left out, this link makes a second version of '3'",
+        "/m/7: left out, this link makes a second version of '3'",
+      ],
+    });
+  });
+
+  it("takes a directory that is a version by its link alone, once", async () => {
+    await put("m/.store/a/f");
+    await put("m/store/b/f");
+    await symlink(".store/a", join(root, "m/1"));
+    await symlink("store/b", join(root, "m/2"));
+    await symlink("store/b", join(root, "m/3"));
+    expect(await outline()).toEqual({
+      lines: ["m: 1 2 store | 1/f 2/f store/b/f"],
+      warnings: ["/m/3: left out, this link makes a second version of '2'"],
+    });
   });
 
   it("does not walk in circles, and says what it left out", async () => {

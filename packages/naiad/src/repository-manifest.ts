@@ -14,9 +14,8 @@ export interface ScanOptions {
  * The manifest of a directory laid out as a Triton model repository: every directory in it is a model. As in Triton, hidden
  * entries and plain files at the root do not count; hidden files inside a model are left out too.
  *
- * Symbolic links are followed, as Triton does, but never back into a directory that is being walked. A link from one of a
- * model's directories to another, such as `latest -> 3`, would only repeat its files and is left out, unless its name is a
- * version of its own.
+ * Symbolic links are followed, as Triton does, but never back into a directory that is being walked. What a link in a model's
+ * directory only repeats is left out: `latest -> 3`, and `7 -> 3`, which would make a second version of one directory.
  *
  * Names are sorted, so that equal content gives an equal manifest.
  */
@@ -56,7 +55,12 @@ async function scanModel(model: Entry, scan: Scan): Promise<ManifestModel> {
 
   async function walk(directory: Entry, ancestors: readonly string[]): Promise<void> {
     const walking = [...ancestors, directory.realPath];
-    for (const entry of await visibleEntries(directory.path, scan.onWarning)) {
+    const entries = await visibleEntries(directory.path, scan.onWarning);
+    // What a link may repeat comes before it.
+    for (const entry of [
+      ...entries.filter(({ isLink }) => !isLink),
+      ...entries.filter(({ isLink }) => isLink),
+    ]) {
       const path = relative(model.path, entry.path).split(sep).join("/");
       if (entry.kind === "file") {
         const { size, sha256, chunks } = await hashFile(entry.realPath, scan.cache);
@@ -65,15 +69,34 @@ async function scanModel(model: Entry, scan: Scan): Promise<ManifestModel> {
       }
       if (leadsBack(entry, walking, scan.onWarning)) continue;
       if (directory === model) {
-        if (isAlias(entry, model)) continue;
+        if (repeats(entry)) continue;
         directories.push(entry.name);
       }
       await walk(entry, walking);
     }
   }
 
+  /** Real paths of version directories and the names under which they were listed. */
+  const versions = new Map<string, string>();
+
+  function repeats(entry: Entry): boolean {
+    const isVersion = /^\d+$/.test(entry.name);
+    if (!entry.isLink) {
+      if (isVersion) versions.set(entry.realPath, entry.name);
+      return false;
+    }
+    const version = versions.get(entry.realPath);
+    if (isVersion && version !== undefined) {
+      scan.onWarning(`${entry.path}: left out, this link makes a second version of '${version}'`);
+      return true;
+    }
+    if (isVersion) versions.set(entry.realPath, entry.name);
+    return !isVersion && isInside(entry.realPath, model.realPath);
+  }
+
   await walk(model, [scan.root]);
   files.sort((a, b) => compareText(a.path, b.path));
+  directories.sort(compareText);
   return { name: model.name, directories, files };
 }
 
@@ -81,10 +104,6 @@ function leadsBack(entry: Entry, walking: readonly string[], onWarning: (message
   const isLoop = walking.some((directory) => isInside(directory, entry.realPath));
   if (isLoop) onWarning(`${entry.path}: left out, this link leads back to a directory that contains it`);
   return isLoop;
-}
-
-function isAlias(entry: Entry, model: Entry): boolean {
-  return entry.isLink && isInside(entry.realPath, model.realPath) && !/^\d+$/.test(entry.name);
 }
 
 /** Files and directories, through links, sorted by name. What is neither, and links to nothing, are warned about. */

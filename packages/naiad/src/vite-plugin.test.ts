@@ -17,7 +17,7 @@ beforeEach(async () => {
   await put("models/m/config.pbtxt", "");
   await put("models/.hidden/secret", "secret");
   await put("secret.txt", "secret");
-  for (const name of ["host", "instance-wasm", "instance-jspi", "instance-asyncify"]) {
+  for (const name of ["host", "instance-wasm", "instance-jspi", "instance-asyncify", "instance-javascript"]) {
     await put(`dist/workers/${name}.js`, `// ${name}`);
   }
   await put("dist/naiad-sw.js", "// service worker");
@@ -90,6 +90,24 @@ async function withServer(options: NaiadPluginOptions, use: (ask: Ask) => Promis
 }
 
 const MODEL = "/app/models/m/1/model.onnx";
+
+describe("the plugin's options", () => {
+  it.each([
+    [null, "the options of the naiad plugin must be an object, but they are null"],
+    [{ modelRepository: "models" }, "the naiad plugin has no option 'modelRepository'"],
+    [{ modelRepositories: "models" }, "'modelRepositories' must be an object whose values are each the path"],
+    [{ modelRepositories: { models: undefined } }, "'modelRepositories' must be an object whose values"],
+    [{ modelRepositories: { models: "" } }, "'modelRepositories' must be an object whose values"],
+    [{ serviceWorker: "" }, "'serviceWorker' must be a path, true or false, but it is ''"],
+    [{ serviceWorker: null }, "'serviceWorker' must be a path, true or false, but it is null"],
+    [{ crossOriginIsolation: "yes" }, "'crossOriginIsolation' must be true or false, but it is 'yes'"],
+    [{ assetsBase: 5 }, "'assetsBase' must be a string, but it is 5"],
+  ])("refuse %j", (options, text) => {
+    expect(() => {
+      Reflect.apply(naiad, undefined, [options, { dist: "", ort: "" }]);
+    }).toThrow(text);
+  });
+});
 
 describe("the development server", () => {
   it("serves workers, engines and the service worker with the types that browsers insist on", async () => {

@@ -1,5 +1,7 @@
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
+import { BOOLEAN, STRING, checkOptionKinds, dictionary } from "@naiad/protocol";
+import type { OptionKind } from "@naiad/protocol";
 import type { Plugin, ResolvedConfig } from "vite";
 import { copyAssets, copyRepository } from "./site/copy-site.ts";
 import { isolateOrigin, serveSite } from "./site/middleware.ts";
@@ -29,14 +31,29 @@ export interface PackageDirectories {
   readonly ort: string;
 }
 
+const OPTIONS: { readonly [Name in keyof Required<NaiadPluginOptions>]: OptionKind } = {
+  modelRepositories: dictionary({
+    text: "the path of a directory",
+    holds: (value) => typeof value === "string" && value !== "",
+  }),
+  serviceWorker: {
+    text: "a path, true or false",
+    holds: (value) => BOOLEAN.holds(value) || (typeof value === "string" && /[^/]$/.test(value)),
+  },
+  crossOriginIsolation: BOOLEAN,
+  assetsBase: STRING,
+};
+
 /**
  * Vite plugin: gives development server, preview server and build everything that `startServer` asks the origin for:
- * prebuilt workers, onnxruntime-web's files, the service worker and model repositories.
+ * prebuilt workers, onnxruntime-web's files, the service worker and model repositories. Throws a `TypeError` that names an option
+ * that makes no sense.
  */
 export function naiad(
   options: NaiadPluginOptions = {},
   directories: PackageDirectories = ownDirectories(),
 ): Plugin {
+  checkOptionKinds(options, { subject: "the naiad plugin", kinds: OPTIONS });
   let config: ResolvedConfig | undefined;
   let site: Site | undefined;
 

@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { type CommandIo, type ExitCode, UsageError } from "./command-io.ts";
 import { INDEX_SUMMARY, indexRepository } from "./index-repository.ts";
+import { SERVE_SUMMARY, serve } from "./serve/serve.ts";
 
 interface Command {
   /** One line for the list of commands. */
@@ -10,6 +11,7 @@ interface Command {
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   index: { summary: INDEX_SUMMARY, run: indexRepository },
+  serve: { summary: SERVE_SUMMARY, run: serve },
 };
 
 const HELP = `Naiad: Triton model repositories and Triton's /v2 API, served inside a browser tab.

@@ -1,53 +1,43 @@
+import {
+  BASE,
+  BOOLEAN,
+  FUNCTION,
+  STRING,
+  STRINGS,
+  checkOptionKinds,
+  integer,
+  list,
+  oneOf,
+  record,
+} from "@naiad/protocol";
+import type { OptionKind } from "@naiad/protocol";
 import type { StartServerOptions } from "./start-options.ts";
 
-/** What a value must be, in words, and whether it is. */
-interface Kind {
-  readonly text: string;
-  readonly holds: (value: unknown) => boolean;
-}
-
-const STRING: Kind = { text: "a string", holds: (value) => typeof value === "string" };
-const BOOLEAN: Kind = { text: "true or false", holds: (value) => typeof value === "boolean" };
-const ANY: Kind = { text: "anything", holds: () => true };
-const FUNCTION: Kind = { text: "a function", holds: (value) => typeof value === "function" };
-const STRINGS: Kind = {
-  text: "a string or a list of strings",
-  holds: (value) => STRING.holds(value) || (Array.isArray(value) && value.every((one) => STRING.holds(one))),
+const URL_TEXT: OptionKind = {
+  text: "a URL",
+  holds: (value) => typeof value === "string" && value !== "",
+};
+const MANIFEST: OptionKind = { text: "what index.json would hold", holds: isManifest };
+const REPOSITORY: OptionKind = {
+  text: "a URL or an object of { url, manifest }",
+  holds: (value) =>
+    URL_TEXT.holds(value) || record({ url: URL_TEXT, manifest: MANIFEST }, ["url"]).holds(value),
+};
+const REPOSITORIES: OptionKind = {
+  text: `the repository's URL, an object of { url, manifest }, or a list of such`,
+  holds: (value) =>
+    REPOSITORY.holds(value) || (Array.isArray(value) && value.length > 0 && list(REPOSITORY).holds(value)),
 };
 
-function integer(least: number): Kind {
-  return {
-    text: `a whole number of at least ${least}`,
-    holds: (value) => Number.isSafeInteger(value) && Number(value) >= least,
-  };
-}
-
-function oneOf(...words: readonly string[]): Kind {
-  return {
-    text: `one of ${words.map((word) => `'${word}'`).join(", ")}`,
-    holds: (value) => typeof value === "string" && words.includes(value),
-  };
-}
-
-function record(kinds: Readonly<Record<string, Kind>>): Kind {
-  const members = Object.entries(kinds).map(([name, { text }]) => `${name}: ${text}`);
-  return {
-    text: `an object of { ${members.join(", ")} }`,
-    holds: (value) =>
-      typeof value === "object" &&
-      value !== null &&
-      Object.entries(value).every(
-        ([name, member]) => member === undefined || kinds[name]?.holds(member) === true,
-      ),
-  };
-}
-
 const LIMIT_MS = integer(0);
+const RATE_LIMIT_RESOURCE = record({ name: STRING, count: integer(0), device: integer(0) }, [
+  "name",
+  "count",
+]);
 
 /** Every option: a new one does not compile until it stands here. */
-const OPTIONS: { readonly [Name in keyof Required<StartServerOptions>]: Kind } = {
-  // Its parts are read, and refused, where they are made absolute.
-  modelRepository: ANY,
+const OPTIONS: { readonly [Name in keyof Required<StartServerOptions>]: OptionKind } = {
+  modelRepository: REPOSITORIES,
   id: STRING,
   modelControlMode: oneOf("none", "poll", "explicit"),
   loadModels: STRINGS,
@@ -62,6 +52,10 @@ const OPTIONS: { readonly [Name in keyof Required<StartServerOptions>]: Kind } =
   },
   modelLoadThreadCount: integer(1),
   modelLoadRetryCount: integer(0),
+  modelNamespacing: {
+    text: "false, since namespaces are not supported: give models of one name in two repositories different names",
+    holds: (value) => value === false,
+  },
   exitTimeoutSecs: integer(0),
   logVerbose: integer(0),
   logInfo: BOOLEAN,
@@ -69,41 +63,43 @@ const OPTIONS: { readonly [Name in keyof Required<StartServerOptions>]: Kind } =
   logError: BOOLEAN,
   logFormat: oneOf("default", "ISO8601"),
   defaultMaxBatchSize: integer(0),
+  cacheConfig: STRINGS,
+  responseCacheByteSize: integer(0),
   httpMaxInputSize: integer(1),
   httpRestrictedApi: STRINGS,
   httpHeaderForwardPattern: STRING,
+  allowMetrics: BOOLEAN,
+  metricsConfig: STRINGS,
+  rateLimit: oneOf("off", "execution_count"),
+  rateLimitResources: list(RATE_LIMIT_RESOURCE),
+  requestRateLimit: STRING,
+  maxInflightBytes: integer(0),
   gpuFallback: oneOf("cpu", "error"),
   allowSoftwareGpu: BOOLEAN,
   foldGpus: BOOLEAN,
   threads: integer(0),
   verify: oneOf("auto", "always", "off"),
   limits: record({ createMs: LIMIT_MS, firstRunMs: LIMIT_MS, runMs: LIMIT_MS }),
-  base: STRING,
-  assets: STRING,
-  serviceWorker: { text: "a string or false", holds: (value) => value === false || STRING.holds(value) },
+  base: BASE,
+  assets: URL_TEXT,
+  serviceWorker: { text: "a URL or false", holds: (value) => value === false || URL_TEXT.holds(value) },
   mode: oneOf("auto", "service-worker", "direct"),
+  persistStorage: BOOLEAN,
   onEvent: FUNCTION,
   signal: { text: "an AbortSignal", holds: (value) => value instanceof AbortSignal },
 };
 
-/**
- * Throws a `TypeError` that names the option for values that no type checker has seen, and for options that do not exist: a
- * misspelt `modelControlMode` must not download every model.
- */
-export function checkOptions(options: object): void {
-  const kinds = new Map<string, Kind>(Object.entries(OPTIONS));
-  for (const [name, value] of Object.entries(options)) {
-    const kind = kinds.get(name);
-    if (kind === undefined) throw new TypeError(`startServer has no option '${name}'`);
-    if (value !== undefined && !kind.holds(value)) {
-      throw new TypeError(`startServer's option '${name}' must be ${kind.text}, but it is ${textOf(value)}`);
-    }
-  }
+/** Throws a `TypeError` that names the option: a misspelt `modelControlMode` must not download every model. */
+export function checkOptions(options: unknown): void {
+  checkOptionKinds(options, { subject: "startServer", kinds: OPTIONS, required: ["modelRepository"] });
 }
 
-function textOf(value: unknown): string {
-  if (typeof value === "string") return `'${value}'`;
-  return typeof value === "object" || typeof value === "number" || typeof value === "boolean"
-    ? JSON.stringify(value)
-    : typeof value;
+/** JSON text or what can become one; whether it is a manifest, the server finds out. */
+function isManifest(value: unknown): boolean {
+  if (typeof value === "string") return true;
+  try {
+    return typeof value === "object" && value !== null && typeof JSON.stringify(value) === "string";
+  } catch {
+    return false;
+  }
 }

@@ -103,6 +103,43 @@ describe("registerGateway", () => {
     });
   });
 
+  it("says soon, and what to do, that an application has registered none of its own", async () => {
+    const container = { getRegistration: () => Promise.resolve(undefined) };
+    const startedAt = performance.now();
+    const registered = registerGateway(
+      container as unknown as ServiceWorkerContainer,
+      false,
+      BASE,
+      AbortSignal.timeout(10_000),
+    );
+    await expect(registered).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message:
+        "no service worker is registered for '/app/': with serviceWorker false the application registers its own " +
+        "before it calls startServer; leave the option out for Naiad's, or use mode 'direct' for none",
+    });
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
+  });
+
+  it("takes one that the application is just registering", async () => {
+    const worker = new FakeWorker("activated", { [BASE]: WIRE_VERSION });
+    let asked = 0;
+    const container = {
+      getRegistration: () => {
+        asked += 1;
+        return Promise.resolve(asked < 3 ? undefined : registrationOf(worker, NO_UPDATE));
+      },
+    };
+    const registered = await registerGateway(
+      container as unknown as ServiceWorkerContainer,
+      false,
+      BASE,
+      AbortSignal.timeout(10_000),
+    );
+    expect(registered.active()).toBe(worker);
+    expect(registered.wasActive).toBe(true);
+  });
+
   it("does so too where the new one cannot be installed, or the network is gone", async () => {
     const broken = registrationOf(new FakeWorker("activated", { [BASE]: 99 }), (found) => {
       const next = new FakeWorker("installing", {});

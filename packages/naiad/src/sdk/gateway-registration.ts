@@ -6,9 +6,14 @@ import { pause } from "./pause.ts";
 /** How long a service worker may take from registration to activation. */
 const ACTIVATION_MS = 15_000;
 
+/** How long an application may take to register its own service worker, when it began before it called `startServer`. */
+const REGISTRATION_MS = 1_000;
+
 /** A service worker that is active for this page's scope; it may not control this very page (hard reload). */
 export interface GatewayRegistration {
   readonly container: ServiceWorkerContainer;
+  /** Whether it was there before this page asked for it. */
+  readonly wasActive: boolean;
   /** The script that is active now: an update replaces it. */
   active(): ServiceWorker | undefined;
 }
@@ -25,6 +30,7 @@ export async function registerGateway(
   signal: AbortSignal,
 ): Promise<GatewayRegistration> {
   const found = await registration(container, scriptUrl, base, signal);
+  const wasActive = found.active?.state === "activated";
   for (;;) {
     const worker = await activated(found, base, signal);
     const theirs = await askWireVersion(worker, base, signal);
@@ -32,7 +38,7 @@ export async function registerGateway(
     if (theirs === undefined || theirs === WIRE_VERSION) break;
     await successor(found, worker, otherVersion(theirs), signal);
   }
-  return { container, active: () => found.active ?? undefined };
+  return { container, wasActive, active: () => found.active ?? undefined };
 }
 
 /** The worker that is active, as soon as one is. */
@@ -96,13 +102,18 @@ async function registration(
       );
     }
   }
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(ACTIVATION_MS)]);
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(REGISTRATION_MS)]);
   for (;;) {
     const existing = await container.getRegistration(base);
     if (existing !== undefined) return existing;
     signal.throwIfAborted();
-    if (deadline.aborted)
-      throw new InferenceError("UNAVAILABLE", `no service worker is registered for '${base}'`);
+    if (deadline.aborted) {
+      throw new InferenceError(
+        "UNAVAILABLE",
+        `no service worker is registered for '${base}': with serviceWorker false the application registers its own ` +
+          "before it calls startServer; leave the option out for Naiad's, or use mode 'direct' for none",
+      );
+    }
     await pause(50, deadline);
   }
 }

@@ -36,8 +36,14 @@ function fakeHost(hostId: string): {
       pending.add(reject);
       host.answer(name).then(resolve, reject);
     });
+  /** One item, then what the call of that name comes to. */
+  const stream = async function* (name: string): AsyncGenerator<string, void> {
+    const rest = call(name);
+    yield `${hostId} first`;
+    await rest;
+  };
   // The fake answers whatever it is asked; the contract's types are the caller's.
-  const channel = { call, close, closed } as unknown as Channel<ClientContract>;
+  const channel = { call, stream, close, closed } as unknown as Channel<ClientContract>;
   return Object.assign(host, { line: { hostId, channel, transport: createPortTransport(channel) } });
 }
 
@@ -87,6 +93,28 @@ describe("host connection", () => {
       code: "UNAVAILABLE",
       message: expect.stringContaining("not known") as string,
     });
+    expect(second.calls).toEqual([]);
+  });
+
+  it("ends a stream with an error when the host goes, and repeats nothing", async () => {
+    const first = fakeHost("a");
+    first.answer = never;
+    const second = fakeHost("b");
+    const hosts = [first, second];
+    const connection = createHostConnection(() => Promise.resolve((hosts.shift() ?? second).line));
+    const items: unknown[] = [];
+    const reading = (async () => {
+      for await (const item of connection.stream("modelStreamInfer", INFER)) {
+        items.push(item);
+        first.die();
+      }
+    })();
+    await expect(reading).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message:
+        "the page that ran the server went away during modelStreamInfer; whether it took effect is not known",
+    });
+    expect(items).toEqual(["a first"]);
     expect(second.calls).toEqual([]);
   });
 

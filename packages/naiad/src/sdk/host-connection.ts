@@ -1,6 +1,12 @@
 import type { PortTransport } from "@naiad/client";
 import type { CallOptions, Channel } from "@naiad/link";
-import type { ClientContract, OperationName } from "@naiad/protocol";
+import type {
+  ClientContract,
+  OperationName,
+  StreamOperationInput,
+  StreamOperationItem,
+  StreamOperationName,
+} from "@naiad/protocol";
 import { InferenceError, OPERATIONS } from "@naiad/protocol";
 import { unlessAborted } from "./unless-aborted.ts";
 
@@ -22,6 +28,12 @@ export interface HostLine {
  */
 export interface HostConnection {
   call<Name extends CallName>(name: Name, input: Input<Name>, options?: CallOptions): Promise<Output<Name>>;
+  /** Ends with an error when the host goes: what has been answered is not answered again. */
+  stream<Name extends StreamOperationName>(
+    name: Name,
+    input: StreamOperationInput<Name>,
+    options?: CallOptions,
+  ): AsyncIterable<StreamOperationItem<Name>>;
   /** The host that answers now; waits while there is none. */
   line(signal?: AbortSignal): Promise<HostLine>;
   /** Ends every pending call with `reason`. Idempotent. */
@@ -90,6 +102,14 @@ export function createHostConnection(acquire: (signal: AbortSignal) => Promise<H
   return {
     close,
     line: currentLine,
+    async *stream(name, input, options = {}) {
+      const used = await currentLine(options.signal);
+      try {
+        yield* used.transport.stream(name, input, options);
+      } catch (error) {
+        throw closedWith === undefined && (await wasLost(used, error)) ? interrupted(name, error) : error;
+      }
+    },
     async call(name, input, options = {}) {
       let used = line;
       try {

@@ -12,7 +12,9 @@ function fakeHost(hostId: string): OwnedHost & { die(): void; stops: number } {
     lost: gone.signal,
     stops: 0,
     die: () => gone.abort(new InferenceError("UNAVAILABLE", "the host worker died")),
+    log: () => Promise.resolve(),
     openPort: () => Promise.resolve(new MessageChannel().port2),
+    connectTunnel: () => Promise.reject(new Error("no tunnel in this test")),
     stop: () => {
       host.stops += 1;
       host.die();

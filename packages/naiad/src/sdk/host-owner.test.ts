@@ -18,6 +18,7 @@ function startSilentHost() {
   const host: Promise<OwnedHost> = startHost({
     settings: SETTINGS,
     locks: memoryLocks(),
+    filesUrl: undefined,
     successorOf: undefined,
     spawner: {
       spawn(url): SpawnedWorker {

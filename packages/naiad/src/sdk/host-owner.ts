@@ -1,6 +1,6 @@
 import type { LockManagerLike } from "@naiad/link";
 import { whenDead, wrapControl } from "@naiad/link";
-import type { HostInfo } from "@naiad/protocol";
+import type { HostInfo, LogLevel } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 import type { AssetUrls, HostControl, HostStart } from "@naiad/runtime/contracts";
 import { aliveLock, WIRE_VERSION } from "@naiad/runtime/contracts";
@@ -21,6 +21,10 @@ export interface OwnedHost {
   readonly lost: AbortSignal;
   /** A new port to the host for `peerId`, which must hold its alive lock. */
   openPort(kind: "client" | "gateway", peerId: string): Promise<MessagePort>;
+  /** Serves the ports of the command that listens at `url`; resolves when the connection stands. */
+  connectTunnel(url: string): Promise<void>;
+  /** Writes a line of the page's into the server's log. */
+  log(level: LogLevel, message: string): Promise<void>;
   /** Drains, then ends the worker and its children. Idempotent. */
   stop(): Promise<void>;
 }
@@ -29,13 +33,21 @@ export interface StartHostOptions {
   readonly settings: StartSettings;
   readonly locks: LockManagerLike;
   readonly spawner: WorkerSpawner;
+  /** Where a service worker answers from this host with files of models; absent without one. */
+  readonly filesUrl: string | undefined;
   /** The host that served this page before. */
   readonly successorOf: string | undefined;
+  readonly cors?: HostStart["cors"];
+  /**
+   * What becomes of a host whose models of the start failed. `end` (default): its worker is ended. `stay`: it answers that it
+   * serves nothing, to whoever is connected and wants to know why.
+   */
+  readonly afterFailedStart?: "end" | "stay";
 }
 
 /** Starts a host worker; rejects, leaving nothing behind, where it cannot start. */
 export async function startHost(options: StartHostOptions): Promise<OwnedHost> {
-  const { settings, locks, spawner, successorOf } = options;
+  const { settings, locks, spawner, filesUrl, successorOf, cors, afterFailedStart = "end" } = options;
   const hostId = randomId();
   const assets = assetUrls(settings.assets);
   const worker = spawner.spawn(assets.host, "naiad host");
@@ -59,7 +71,9 @@ export async function startHost(options: StartHostOptions): Promise<OwnedHost> {
     options: settings.server,
     assets,
     storageName: `naiad:${settings.base}`,
+    ...(filesUrl !== undefined && { filesUrl }),
     ...(successorOf !== undefined && { successorOf }),
+    ...(cors !== undefined && { cors }),
   };
   const late = setTimeout(
     () => end(new InferenceError("UNAVAILABLE", `the host worker did not start within ${START_MS / 1000} s`)),
@@ -83,7 +97,7 @@ export async function startHost(options: StartHostOptions): Promise<OwnedHost> {
   const ready = control.ready();
   // A server whose start failed has stopped itself; what is left of it answers nothing.
   ready.catch((error: unknown) => {
-    end(InferenceError.from(error));
+    if (afterFailedStart === "end") end(InferenceError.from(error));
   });
 
   return {
@@ -96,6 +110,8 @@ export async function startHost(options: StartHostOptions): Promise<OwnedHost> {
       await control.attach(kind, peerId, port1);
       return port2;
     },
+    connectTunnel: (url) => control.connectTunnel(url),
+    log: (level, message) => control.log(level, message),
     async stop() {
       if (gone.signal.aborted) return;
       try {
@@ -118,6 +134,7 @@ function assetUrls(folder: string): AssetUrls {
     instanceWasm: `${folder}workers/instance-wasm.js`,
     instanceJspi: `${folder}workers/instance-jspi.js`,
     instanceAsyncify: `${folder}workers/instance-asyncify.js`,
+    instanceJavascript: `${folder}workers/instance-javascript.js`,
     ort: `${folder}ort/`,
   };
 }

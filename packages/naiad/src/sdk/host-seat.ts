@@ -3,7 +3,7 @@ import { createChannel, whenDead } from "@naiad/link";
 import { createPortTransport } from "@naiad/client";
 import type { ClientContract } from "@naiad/protocol";
 import { InferenceError, invariant } from "@naiad/protocol";
-import type { HostIsComing, WhoIsHost } from "@naiad/runtime/contracts";
+import type { HostIsComing } from "@naiad/runtime/contracts";
 import { aliveLock, WIRE_VERSION } from "@naiad/runtime/contracts";
 import { browserSpawner } from "@naiad/runtime/platform";
 import { standForElection } from "./election.ts";
@@ -12,7 +12,10 @@ import type { HostLine } from "./host-connection.ts";
 import { findHost } from "./host-finder.ts";
 import type { HostOffice } from "./host-office.ts";
 import { takeHostOffice } from "./host-office.ts";
+import type { OwnedHost } from "./host-owner.ts";
 import { startHost } from "./host-owner.ts";
+import { isHostQuestion } from "./host-question.ts";
+import { persistStorage } from "./persist-storage.ts";
 import type { StartSettings } from "./start-options.ts";
 
 /**
@@ -44,11 +47,30 @@ export function takeHostSeat({ settings, gateway, locks, peerId }: HostSeatOptio
   let office: HostOffice | undefined;
   let lastHostId: string | undefined;
   let searches = 0;
+  let wantsPersistence = settings.persistStorage;
 
+  const askToPersist = async (host: OwnedHost): Promise<void> => {
+    if (!wantsPersistence) return;
+    wantsPersistence = false;
+    try {
+      // Absent without a secure context, whatever its type says.
+      const { storage }: Partial<Pick<Navigator, "storage">> = navigator;
+      const { level, message } = await persistStorage(storage);
+      await host.log(level, message);
+    } catch {
+      // The host is gone, and its log with it.
+    }
+  };
   const takeOffice = (): void => {
     office = takeHostOffice({
       base,
-      start: () => startHost({ settings, locks, spawner: browserSpawner, successorOf: lastHostId }),
+      start: async () => {
+        const successorOf = lastHostId;
+        const filesUrl = gateway && new URL(`${base}v2-files/`, location.origin).href;
+        const host = await startHost({ settings, locks, spawner: browserSpawner, filesUrl, successorOf });
+        void askToPersist(host);
+        return host;
+      },
     });
     elected.abort();
   };
@@ -131,7 +153,7 @@ function answerQuestions(
 ): void {
   const listen = (event: MessageEvent<unknown>): void => {
     const { data, source } = event;
-    if (!isQuestion(data, base) || !(source instanceof ServiceWorker)) return;
+    if (!isHostQuestion(data, base) || !(source instanceof ServiceWorker)) return;
     const { office, isSearching } = state();
     if (office === undefined ? isSearching : !office.isReady()) {
       const sign: HostIsComing = { naiad: "host-is-coming", wireVersion: WIRE_VERSION, base };
@@ -149,10 +171,4 @@ function answerQuestions(
     { once: true },
   );
   container.startMessages();
-}
-
-function isQuestion(data: unknown, base: string): data is WhoIsHost {
-  if (typeof data !== "object" || data === null) return false;
-  const message = data as Partial<WhoIsHost>;
-  return message.naiad === "who-is-host" && message.base === base;
 }

@@ -23,6 +23,8 @@ export interface JoinOptions {
   readonly onEvent?: (event: ServerEvent) => void;
   /** Called once the server has been left, by `stop` or after a failed start. */
   readonly onStopped: () => void;
+  /** Called after a failed start, before it rejects, where there is a service worker to tell. */
+  readonly onFailed: (gateway: GatewayRegistration, reason: InferenceError) => void;
 }
 
 /** The composition root of a page's part of the server. */
@@ -34,6 +36,7 @@ export async function joinServer(settings: StartSettings, options: JoinOptions):
   const peerId = randomId();
   const letGo = await holdAlive(locks, aliveLock(peerId));
 
+  let gateway: GatewayRegistration | undefined;
   let seat: HostSeat | undefined;
   let connection: HostConnection | undefined;
   const leave = async (reason: InferenceError): Promise<void> => {
@@ -45,8 +48,8 @@ export async function joinServer(settings: StartSettings, options: JoinOptions):
   };
 
   try {
-    const gateway = await gatewayFor(settings, starting);
-    const taken = (seat = takeHostSeat({ settings, gateway, locks, peerId }));
+    const found = (gateway = await gatewayFor(settings, starting));
+    const taken = (seat = takeHostSeat({ settings, gateway: found, locks, peerId }));
     const line = (connection = createHostConnection((until) => taken.acquire(until)));
 
     const { options: running } = await line.call("hostInfo", {}, { signal: starting });
@@ -56,12 +59,12 @@ export async function joinServer(settings: StartSettings, options: JoinOptions):
     await unlessAborted(taken.modelsLoaded(), starting);
     await line.call("serverLive", {}, { signal: starting });
     const fetchReachesServer =
-      gateway !== undefined && (await probeGateway(gateway.container, base, starting));
+      found !== undefined && (await probeGateway(found, base, { isReload: isReload(), signal: starting }));
 
     let leaving: Promise<void> | undefined;
     return {
       client: createInferenceClient(line),
-      mode: gateway === undefined ? "direct" : "service-worker",
+      mode: found === undefined ? "direct" : "service-worker",
       fetchReachesServer,
       info: () => line.call("hostInfo", {}),
       instances: () => line.call("instances", {}),
@@ -71,6 +74,7 @@ export async function joinServer(settings: StartSettings, options: JoinOptions):
   } catch (error) {
     const reason = InferenceError.from(error);
     await leave(reason);
+    if (gateway !== undefined) options.onFailed(gateway, reason);
     throw reason;
   }
 }
@@ -93,6 +97,12 @@ async function gatewayFor(
   if (settings.mode === "auto") return undefined;
   const message = "this page has no service workers: they need a secure context (https or localhost)";
   throw new InferenceError("UNSUPPORTED", message);
+}
+
+function isReload(): boolean {
+  return performance
+    .getEntriesByType("navigation")
+    .some((entry) => entry instanceof PerformanceNavigationTiming && entry.type === "reload");
 }
 
 /** Events of whichever host serves; goes on with the next one after a loss, until the signal fires. */

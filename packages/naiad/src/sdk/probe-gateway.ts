@@ -1,13 +1,30 @@
 import { InferenceError } from "@naiad/protocol";
+import type { GatewayRegistration } from "./gateway-registration.ts";
 import { pause } from "./pause.ts";
 
 const PROBE_MS = 20_000;
 
-/** How long a page waits for the service worker to take control; after a hard reload it never does. */
+/** How long a page waits for a new service worker to take control. */
 const CONTROL_MS = 3_000;
+
+/**
+ * The same where nothing is to be expected: a page that was reloaded while its service worker was active has it from the
+ * first, except after a hard reload, when it never gets it. The rest is for one that became active in that very moment.
+ */
+const HARD_RELOAD_MS = 100;
 
 /** Header by which an answer of Naiad's gateway differs from one that came through the network. */
 export const MARKER_HEADER = "x-naiad";
+
+export interface ProbedGateway extends Pick<GatewayRegistration, "wasActive"> {
+  readonly container: Pick<ServiceWorkerContainer, "controller">;
+}
+
+export interface ProbeOptions {
+  /** Whether the page came to be by a reload, of whatever kind. */
+  readonly isReload: boolean;
+  readonly signal: AbortSignal;
+}
 
 /**
  * Fetches `<base>v2/health/live` until the answer is the gateway's own: for a moment after it took control, fetches may
@@ -15,11 +32,12 @@ export const MARKER_HEADER = "x-naiad";
  * and does not answer in time.
  */
 export async function probeGateway(
-  container: ServiceWorkerContainer,
+  { container, wasActive }: ProbedGateway,
   base: string,
-  signal: AbortSignal,
+  { isReload, signal }: ProbeOptions,
 ): Promise<boolean> {
-  if (!(await controlled(container, signal))) return false;
+  const waitMs = wasActive && isReload ? HARD_RELOAD_MS : CONTROL_MS;
+  if (!(await controlled(container, waitMs, signal))) return false;
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(PROBE_MS)]);
   let last = "no answer";
   for (;;) {
@@ -40,8 +58,12 @@ export async function probeGateway(
   }
 }
 
-async function controlled(container: ServiceWorkerContainer, signal: AbortSignal): Promise<boolean> {
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(CONTROL_MS)]);
+async function controlled(
+  container: ProbedGateway["container"],
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
   while (container.controller === null) {
     if (deadline.aborted) return false;
     await pause(20, deadline);

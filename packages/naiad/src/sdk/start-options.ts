@@ -1,5 +1,19 @@
-import type { RepositoryLocation, ServerEvent, ServerOptions, WatchdogLimits } from "@naiad/protocol";
-import { parseHeaderPattern, parseRestrictedApis } from "@naiad/protocol";
+import type {
+  CacheConfig,
+  RateLimitResource,
+  RepositoryLocation,
+  ServerEvent,
+  ServerOptions,
+  WatchdogLimits,
+} from "@naiad/protocol";
+import {
+  parseCacheConfig,
+  parseHeaderPattern,
+  parseMetricsConfig,
+  parseRequestRateLimit,
+  parseRestrictedApis,
+} from "@naiad/protocol";
+import { WITHOUT_METRICS } from "@naiad/runtime/contracts";
 import { checkOptions } from "./check-options.ts";
 
 /**
@@ -31,6 +45,8 @@ export interface StartServerOptions {
   readonly modelLoadThreadCount?: number;
   /** How often a load that failed is tried again. Default 0. */
   readonly modelLoadRetryCount?: number;
+  /** Only false: models of one name in two repositories cannot be told apart. */
+  readonly modelNamespacing?: false;
   /** How long `stop` waits for requests that were accepted. Default 30. */
   readonly exitTimeoutSecs?: number;
   /** 0 is off. */
@@ -43,6 +59,13 @@ export interface StartServerOptions {
   readonly logFormat?: "default" | "ISO8601";
   /** `max_batch_size` of auto-completed models that can batch. Default 4. */
   readonly defaultMaxBatchSize?: number;
+  /**
+   * `local,size=<bytes>`: answers of models with `response_cache { enable: true }` are kept in memory, up to so many bytes in
+   * all. Default: no cache.
+   */
+  readonly cacheConfig?: string | readonly string[];
+  /** Triton's older name of `cacheConfig: "local,size=<bytes>"`; 0: no cache. Not both. */
+  readonly responseCacheByteSize?: number;
   /** Bytes. Default 64 MiB. */
   readonly httpMaxInputSize?: number;
   /**
@@ -52,6 +75,34 @@ export interface StartServerOptions {
   readonly httpRestrictedApi?: string | readonly string[];
   /** Regular expression: request headers with such a name become parameters of the inference request. Case is ignored. */
   readonly httpHeaderForwardPattern?: string;
+  /**
+   * Whether `GET <base>metrics` and `client.metrics()` are answered. Default true; false leaves that address to the
+   * application.
+   */
+  readonly allowMetrics?: boolean;
+  /**
+   * `<setting>=<value>` each: `counter_latencies`, `summary_latencies`, `histogram_latencies` (true or false) and
+   * `summary_quantiles` (`0.5:0.05,0.99:0.001`).
+   */
+  readonly metricsConfig?: string | readonly string[];
+
+  /** `execution_count`: instances take turns as `rate_limiter` of their groups says. Default `off`. */
+  readonly rateLimit?: "off" | "execution_count";
+  /**
+   * Units of each resource that a `rate_limiter` names, on one device or, without `device`, on every one. Default: as many
+   * as the instance needs that needs most.
+   */
+  readonly rateLimitResources?: readonly RateLimitResource[];
+  /**
+   * Requests a second, and how many at once, that each model accepts: `<rate>[:<burst>]`. More are refused with 503 and
+   * `Retry-After`. Models may say otherwise in `parameters`. Default `off`.
+   */
+  readonly requestRateLimit?: string;
+  /**
+   * Bytes of inputs that may be queued and executing in the whole server; what comes beyond is refused with 503. Default a
+   * sixteenth of the device's memory.
+   */
+  readonly maxInflightBytes?: number;
 
   /**
    * What a KIND_GPU instance does where WebGPU is missing or cannot run the model: run on WASM with a warning (`cpu`, the
@@ -85,6 +136,12 @@ export interface StartServerOptions {
    */
   readonly mode?: "auto" | "service-worker" | "direct";
 
+  /**
+   * Whether the page that runs the server asks the browser, once, to keep the stored models also when the disk gets full. The
+   * answer is in the log. Firefox puts the question to the user. Default false.
+   */
+  readonly persistStorage?: boolean;
+
   /** Hears progress, model states and log lines from the first on. */
   readonly onEvent?: (event: ServerEvent) => void;
   /** Ends a start that has not finished. */
@@ -106,6 +163,7 @@ export interface StartSettings {
   readonly assets: string;
   readonly serviceWorker: string | false;
   readonly mode: "auto" | "service-worker" | "direct";
+  readonly persistStorage: boolean;
 }
 
 const DEFAULT_LIMITS: WatchdogLimits = { createMs: 120_000, firstRunMs: 60_000, runMs: 30_000 };
@@ -114,20 +172,27 @@ const DEFAULT_LIMITS: WatchdogLimits = { createMs: 120_000, firstRunMs: 60_000, 
 export function resolveSettings(options: StartServerOptions, pageUrl: string): StartSettings {
   checkOptions(options);
   const base = options.base ?? "/";
-  if (!/^\/(.*\/)?$/.test(base)) throw new TypeError(`base '${base}' must begin and end with a slash`);
   const { modelRepository, loadModels = [], httpRestrictedApi = [], httpHeaderForwardPattern = "" } = options;
+  const { allowMetrics = true } = options;
   const repositories = isList(modelRepository) ? modelRepository : [modelRepository];
-  if (repositories.length === 0) throw new TypeError("modelRepository names no repository");
-  const absolute = (path: string): string => new URL(path, pageUrl).href;
+  const absolute = (path: string, option: string): string => absoluteUrl(path, pageUrl, option);
   return {
     base,
     mode: options.mode ?? "auto",
-    assets: absolute(withSlash(options.assets ?? `${base}naiad/`)),
+    persistStorage: options.persistStorage ?? false,
+    assets: absolute(withSlash(options.assets ?? `${base}naiad/`), "assets"),
     serviceWorker:
-      options.serviceWorker === false ? false : absolute(options.serviceWorker ?? `${base}naiad-sw.js`),
+      options.serviceWorker === false
+        ? false
+        : gatewayScript(
+            absolute(options.serviceWorker ?? `${base}naiad-sw.js`, "serviceWorker"),
+            allowMetrics,
+          ),
     server: {
       id: options.id ?? "triton",
-      modelRepositories: repositories.map((one) => repositoryLocation(one, absolute)),
+      modelRepositories: repositories.map((one) =>
+        repositoryLocation(one, (path) => absolute(path, "modelRepository")),
+      ),
       modelControlMode: options.modelControlMode ?? "explicit",
       loadModels: listOf(loadModels),
       repositoryPollSecs: options.repositoryPollSecs ?? 15,
@@ -144,9 +209,16 @@ export function resolveSettings(options: StartServerOptions, pageUrl: string): S
       logError: options.logError ?? true,
       logFormat: options.logFormat ?? "default",
       defaultMaxBatchSize: options.defaultMaxBatchSize ?? 4,
+      cacheConfig: cacheConfig(options),
       httpMaxInputSize: options.httpMaxInputSize ?? 64 * 1024 * 1024,
       httpRestrictedApis: parseRestrictedApis(listOf(httpRestrictedApi)),
       httpHeaderForwardPattern: checkedPattern(httpHeaderForwardPattern),
+      allowMetrics,
+      metricsConfig: parseMetricsConfig(listOf(options.metricsConfig ?? [])),
+      rateLimit: options.rateLimit ?? "off",
+      rateLimitResources: options.rateLimitResources ?? [],
+      requestRateLimit: parseRequestRateLimit(options.requestRateLimit ?? "off"),
+      maxInflightBytes: options.maxInflightBytes ?? 0,
       gpuFallback: options.gpuFallback ?? "cpu",
       allowSoftwareGpu: options.allowSoftwareGpu ?? false,
       foldGpus: options.foldGpus ?? false,
@@ -157,8 +229,36 @@ export function resolveSettings(options: StartServerOptions, pageUrl: string): S
   };
 }
 
+function absoluteUrl(path: string, pageUrl: string, option: string): string {
+  try {
+    return new URL(path, pageUrl).href;
+  } catch (error) {
+    throw new TypeError(`startServer's option '${option}' must be a URL, but it is '${path}'`, {
+      cause: error,
+    });
+  }
+}
+
+/** A service worker knows no options but those in its script's address. */
+function gatewayScript(url: string, allowMetrics: boolean): string {
+  if (allowMetrics) return url;
+  const script = new URL(url);
+  script.search += `${script.search === "" ? "?" : "&"}${WITHOUT_METRICS}`;
+  return script.href;
+}
+
 function listOf(value: string | readonly string[]): readonly string[] {
   return typeof value === "string" ? [value] : [...value];
+}
+
+function cacheConfig({ cacheConfig: texts, responseCacheByteSize }: StartServerOptions): CacheConfig {
+  if (responseCacheByteSize === undefined) return parseCacheConfig(listOf(texts ?? []));
+  if (texts !== undefined) {
+    throw new TypeError(
+      "Incompatible options responseCacheByteSize and cacheConfig both provided. Please provide one or the other.",
+    );
+  }
+  return responseCacheByteSize === 0 ? { kind: "none" } : { kind: "local", byteSize: responseCacheByteSize };
 }
 
 function checkedPattern(pattern: string): string {

@@ -1,3 +1,4 @@
+import { tellOfFailedStart } from "./failed-start.ts";
 import { joinServer, otherOptions } from "./join-server.ts";
 import type { NaiadServer } from "./naiad-server.ts";
 import type { StartServerOptions, StartSettings } from "./start-options.ts";
@@ -9,26 +10,40 @@ const servers = new Map<
   { readonly settings: StartSettings; readonly server: Promise<NaiadServer> }
 >();
 
+/** By base path, how this page stops telling of its last start, which failed. */
+const failures = new Map<string, () => void>();
+
 /**
  * Starts Triton in this page, or joins the one that another page of the same origin and base path runs already.
  *
  * Resolves when every road to the server has really answered: the port, and plain `fetch` where a service worker controls
- * the page. Called again with the same options it gives the same server; with other options it rejects and names them.
+ * the page. Called again with the same options it gives the same server; with other options it rejects and names
+ * them. Options that make no sense reject with a `TypeError` that names the first of them.
  */
-export function startServer(options: StartServerOptions): Promise<NaiadServer> {
+export async function startServer(options: StartServerOptions): Promise<NaiadServer> {
   const settings = resolveSettings(options, document.baseURI);
   const running = servers.get(settings.base);
   if (running !== undefined) {
     const differences = differingOptions(running.settings, settings);
-    return differences.length === 0
-      ? running.server
-      : Promise.reject(otherOptions(settings.base, differences));
+    if (differences.length > 0) throw otherOptions(settings.base, differences);
+    return running.server;
   }
+  const { base } = settings;
   const forget = (): void => {
-    servers.delete(settings.base);
+    servers.delete(base);
   };
-  const server = joinServer(settings, { ...options, onStopped: forget });
-  servers.set(settings.base, { settings, server });
+  failures.get(base)?.();
+  failures.delete(base);
+  const server = joinServer(settings, {
+    ...options,
+    onStopped: forget,
+    onFailed: (gateway, { message }) => {
+      // Another start may have begun since.
+      if (servers.has(base)) return;
+      failures.set(base, tellOfFailedStart(gateway, base, message));
+    },
+  });
+  servers.set(base, { settings, server });
   server.catch(forget);
   return server;
 }

@@ -46,7 +46,13 @@ export interface Site {
   manifestText(directory: string): Promise<string>;
 }
 
-const WORKERS: readonly string[] = ["host", "instance-wasm", "instance-jspi", "instance-asyncify"];
+const WORKERS: readonly string[] = [
+  "host",
+  "instance-wasm",
+  "instance-jspi",
+  "instance-asyncify",
+  "instance-javascript",
+];
 const ORT_BUILDS: readonly string[] = ["", ".jspi", ".asyncify"];
 
 export function createSite(options: SiteOptions): Site {

@@ -1,0 +1,200 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { UsageError } from "../../command-io.ts";
+import { FLAG_GROUPS } from "./flags.ts";
+import { serveHelp } from "./help.ts";
+import type { ServeOptions } from "./serve-options.ts";
+import { readServeOptions } from "./serve-options.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "naiad-options-"));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+function read(...argv: string[]): ServeOptions {
+  const options = readServeOptions(["--model-repository", "m", ...argv]);
+  if (options === "help") throw new Error("help was not asked for");
+  return options;
+}
+
+describe("the options of naiad serve", () => {
+  it("are tritonserver's by default, on the loopback interface", () => {
+    expect(read()).toEqual({
+      repositories: ["m"],
+      server: {
+        modelControlMode: "none",
+        loadModels: [],
+        httpRestrictedApi: [],
+        metricsConfig: [],
+        rateLimitResources: [],
+        allowSoftwareGpu: false,
+      },
+      cors: undefined,
+      listeners: [
+        { protocol: "http", address: "127.0.0.1", port: 8000, tls: undefined },
+        { protocol: "metrics", address: "127.0.0.1", port: 8002, tls: undefined },
+      ],
+      accessLog: undefined,
+      log: { verbose: 0, info: true, warning: true, error: true, format: "default", file: undefined },
+      trace: undefined,
+      browser: { path: undefined, gpu: "auto", sandbox: "on", arguments: [], hangSecs: 30 },
+      exitTimeoutSecs: 30,
+      warnings: [],
+    });
+  });
+
+  it("take a command line of tritonserver's", () => {
+    const { server, listeners, trace, repositories, warnings } = read(
+      ...["--model-store=n", "--model-control-mode=explicit", "--load-model=a", "--load-model", "b"],
+      ...["--strict-readiness=false", "--exit-on-error", "FALSE", "--disable-auto-complete-config"],
+      ...["--http-port=0", "--allow-metrics", "0", "--id=x", "--log-verbose=1", "--exit-timeout-secs=5"],
+      ...["--rate-limit=execution_count", "--rate-limit-resource=R1:10:0", "--rate-limit-resource=R2:4"],
+      ...["--cache-config", "local,size=1000", "--backend-config=onnxruntime,default-max-batch-size=8"],
+      ...[
+        "--trace-config",
+        "triton,level=TIMESTAMPS",
+        "--trace-config",
+        "rate=10",
+        "--trace-config=mode=triton",
+      ],
+      ...["--http-restricted-api=health:k=v", "--metrics-config", "summary_latencies=true"],
+      ...["--pinned-memory-pool-byte-size=1", "--http-thread-count", "4", "--allow-sagemaker=false"],
+      ...["--model-namespacing=false", "--strict-model-config=true"],
+    );
+    expect(repositories).toEqual(["m", "n"]);
+    expect(listeners).toEqual([{ protocol: "http", address: "127.0.0.1", port: 0, tls: undefined }]);
+    expect(server).toEqual({
+      modelControlMode: "explicit",
+      loadModels: ["a", "b"],
+      strictReadiness: false,
+      exitOnError: false,
+      disableAutoCompleteConfig: true,
+      strictModelConfig: true,
+      id: "x",
+      logVerbose: 1,
+      exitTimeoutSecs: 5,
+      rateLimit: "execution_count",
+      rateLimitResources: [
+        { name: "R1", count: 10, device: 0 },
+        { name: "R2", count: 4 },
+      ],
+      cacheConfig: ["local,size=1000"],
+      defaultMaxBatchSize: 8,
+      httpRestrictedApi: ["health:k=v"],
+      metricsConfig: ["summary_latencies=true"],
+      allowMetrics: false,
+      allowSoftwareGpu: false,
+    });
+    expect(trace).toEqual({ trace_level: ["TIMESTAMPS"], trace_rate: "10" });
+    expect(warnings).toEqual([
+      "--pinned-memory-pool-byte-size does nothing in a browser",
+      "--http-thread-count does nothing in a browser",
+      "--strict-model-config is deprecated; say it with --disable-auto-complete-config",
+    ]);
+  });
+
+  it("pass addresses on to the services that have none of their own", () => {
+    const addresses = (...argv: string[]) => read(...argv).listeners.map(({ address }) => address);
+    expect(addresses("--host", "0.0.0.0")).toEqual(["0.0.0.0", "0.0.0.0"]);
+    expect(addresses("--http-address", "::1")).toEqual(["::1", "::1"]);
+    expect(addresses("--host=a", "--metrics-address=b")).toEqual(["a", "b"]);
+  });
+
+  it("name origins, certificates and the browser", () => {
+    const { browser, cors, listeners, server } = read(
+      ...["--http-cors-allow-origin=https://a.test", "--http-cors-allow-origin", "https://b.test"],
+      ...["--http-use-ssl", "--http-server-cert=c", "--http-server-key=k", "--http-use-ssl-mutual=1"],
+      ...["--http-root-cert=r", "--no-sandbox", "--gpu=software", "--browser=/b", "--browser-argument=--x=1"],
+    );
+    expect(cors).toEqual({ allowOrigins: ["https://a.test", "https://b.test"] });
+    expect(listeners[0]?.tls).toEqual({ certificate: "c", key: "k", clientRoots: "r" });
+    expect(listeners[1]?.tls).toBeUndefined();
+    expect(browser).toEqual({
+      path: "/b",
+      gpu: "software",
+      sandbox: "off",
+      arguments: ["--x=1"],
+      hangSecs: 30,
+    });
+    expect(server.allowSoftwareGpu).toBe(true);
+    expect(read("--http-cors-allow-origin=*").cors).toEqual({ allowOrigins: "*" });
+  });
+
+  it("come from a file too, and the command line wins", async () => {
+    const file = join(folder, "naiad.json");
+    await writeFile(
+      file,
+      JSON.stringify({
+        "model-repository": ["a", "b"],
+        "http-port": 1,
+        "metrics-port": 2,
+        "exit-on-error": false,
+        "metrics-interval-ms": 5,
+      }),
+    );
+    const options = readServeOptions(["--config", file, "--http-port=3"]);
+    expect(options).toMatchObject({
+      repositories: ["a", "b"],
+      listeners: [{ port: 3 }, { port: 2 }],
+      server: { exitOnError: false },
+      warnings: ["--metrics-interval-ms does nothing in a browser"],
+    });
+    await writeFile(file, '{"http-prot": 1}');
+    expect(() => readServeOptions(["--config", file])).toThrow("did you mean '--http-port'?");
+    await writeFile(file, '{"http-port": {}}');
+    expect(() => readServeOptions(["--config", file])).toThrow("has no option in 'http-port'");
+    await writeFile(file, "[]");
+    expect(() => readServeOptions(["--config", file])).toThrow("must hold an object of options");
+    await writeFile(file, "{");
+    expect(() => readServeOptions(["--config", file])).toThrow(UsageError);
+  });
+
+  it.each([
+    [["--http-prot=1"], "unknown option '--http-prot'; did you mean '--http-port'?"],
+    [["--http-prot", "1"], "unknown option '--http-prot'; did you mean '--http-port'?"],
+    [["--xyzzy"], "unknown option '--xyzzy'"],
+    [["models"], "'models' is no option; models are named with --model-repository"],
+    [["--http-port=70000"], "--http-port must be a port, but it is '70000'"],
+    [["--log-verbose=a"], "--log-verbose must be a whole number, but it is 'a'"],
+    [["--strict-readiness=maybe"], "--strict-readiness: invalid value for bool option: maybe"],
+    [
+      ["--model-control-mode=all"],
+      "--model-control-mode must be one of none, poll, explicit, but it is 'all'",
+    ],
+    [["--id"], "--id needs a value"],
+    [["--load-model=a"], "Use of '--load-model' requires setting '--model-control-mode=explicit' as well."],
+    [["--allow-http=false", "--allow-metrics=false"], "there is nothing to serve"],
+    [["--allow-vertex-ai=true"], "--allow-vertex-ai: Vertex AI's endpoint is not served"],
+    [["--model-namespacing=true"], "--model-namespacing can only be false"],
+    [["--http-use-ssl=true"], "--http-use-ssl needs --http-server-cert"],
+    [["--rate-limit-resource=R"], "--rate-limit-resource must be NAME:COUNT[:DEVICE], but it is 'R'"],
+    [["--backend-config=onnxruntime,x=1"], "'x' is no setting here; there is default-max-batch-size"],
+    [["--backend-config=y"], "--backend-config must be [BACKEND,]NAME=VALUE, but it is 'y'"],
+    [["--trace-config=file=/tmp/t"], "'file=/tmp/t' is no setting of Triton's traces"],
+    [["--toString"], "unknown option '--toString'"],
+  ])("refuse %j", (argv, message) => {
+    expect(() => read(...argv)).toThrow(UsageError);
+    expect(() => read(...argv)).toThrow(message);
+  });
+
+  it("need a repository", () => {
+    expect(() => readServeOptions([])).toThrow("--model-repository must be specified");
+    expect(readServeOptions(["-h"])).toBe("help");
+  });
+});
+
+describe("the help", () => {
+  it("has every option, in lines that fit a terminal", () => {
+    const help = serveHelp();
+    for (const { flags, title } of FLAG_GROUPS) {
+      expect(help).toContain(`${title}:`);
+      for (const name of Object.keys(flags)) expect(help).toContain(`  --${name}`);
+    }
+    expect(Math.max(...help.split("\n").map((line) => line.length))).toBeLessThanOrEqual(120);
+  });
+});

@@ -1,0 +1,265 @@
+import type { LogSettings, RateLimitResource, TraceSettingsUpdate } from "@naiad/protocol";
+import type { HostStart } from "@naiad/runtime/contracts";
+import type { StartServerOptions } from "../../../sdk/start-options.ts";
+import { UsageError } from "../../command-io.ts";
+import { readFlags } from "./read-flags.ts";
+
+export interface ServeOptions {
+  /** Directories. */
+  readonly repositories: readonly string[];
+  /** Without what only the command knows: addresses of repositories and workers. */
+  readonly server: Omit<StartServerOptions, "modelRepository">;
+  readonly cors: HostStart["cors"] | undefined;
+  readonly listeners: readonly ListenerOptions[];
+  readonly accessLog: string | undefined;
+  readonly log: LogOptions;
+  /** To be set once the server runs; `undefined`: nothing. */
+  readonly trace: TraceSettingsUpdate | undefined;
+  readonly browser: BrowserOptions;
+  readonly exitTimeoutSecs: number;
+  readonly warnings: readonly string[];
+}
+
+export interface ListenerOptions {
+  readonly protocol: "http" | "metrics";
+  readonly address: string;
+  /** 0: a free one. */
+  readonly port: number;
+  readonly tls: TlsFiles | undefined;
+}
+
+export interface TlsFiles {
+  readonly certificate: string;
+  readonly key: string;
+  /** Where clients must have a certificate: what it is checked against. */
+  readonly clientRoots: string | undefined;
+}
+
+export interface LogOptions {
+  readonly verbose: number;
+  readonly info: boolean;
+  readonly warning: boolean;
+  readonly error: boolean;
+  readonly format: LogSettings["log_format"];
+  readonly file: string | undefined;
+}
+
+export interface BrowserOptions {
+  readonly path: string | undefined;
+  readonly gpu: "auto" | "off" | "software";
+  readonly sandbox: "on" | "off";
+  readonly arguments: readonly string[];
+  readonly hangSecs: number;
+}
+
+/** `"help"` where that was asked for. Throws a `UsageError` for what makes no sense. */
+export function readServeOptions(argv: readonly string[]): ServeOptions | "help" {
+  const { values, warnings } = readFlags(argv);
+  if (values.has("help")) return "help";
+  const flags = new FlagReader(values);
+  const repositories = flags.all("model-repository");
+  if (repositories.length === 0) throw new UsageError("--model-repository must be specified");
+  const host = flags.text("host") ?? "127.0.0.1";
+  const httpAddress = flags.text("http-address") ?? host;
+  const listeners: readonly ListenerOptions[] = [
+    ...((flags.flag("allow-http") ?? true)
+      ? [
+          {
+            protocol: "http",
+            address: httpAddress,
+            port: flags.number("http-port") ?? 8000,
+            tls: tls(flags, "http"),
+          } as const,
+        ]
+      : []),
+    ...((flags.flag("allow-metrics") ?? true)
+      ? [
+          {
+            protocol: "metrics",
+            address: flags.text("metrics-address") ?? httpAddress,
+            port: flags.number("metrics-port") ?? 8002,
+            tls: undefined,
+          } as const,
+        ]
+      : []),
+  ];
+  if (listeners.length === 0)
+    throw new UsageError("there is nothing to serve: --allow-http and --allow-metrics are false");
+  const origins = flags.all("http-cors-allow-origin");
+  const gpu = flags.oneOf("gpu", ["auto", "off", "software"]) ?? "auto";
+  return {
+    repositories,
+    server: serverOptions(flags, gpu),
+    cors: origins.length === 0 ? undefined : { allowOrigins: origins.includes("*") ? "*" : origins },
+    listeners,
+    accessLog: flags.text("http-access-log"),
+    log: {
+      verbose: flags.number("log-verbose") ?? 0,
+      info: flags.flag("log-info") ?? true,
+      warning: flags.flag("log-warning") ?? true,
+      error: flags.flag("log-error") ?? true,
+      format: flags.text("log-format") ?? "default",
+      file: flags.text("log-file"),
+    },
+    trace: traceSettings(flags.all("trace-config")),
+    browser: {
+      path: flags.text("browser"),
+      gpu,
+      sandbox: flags.flag("no-sandbox") === true ? "off" : "on",
+      arguments: flags.all("browser-argument"),
+      hangSecs: Math.max(1, flags.number("browser-hang-secs") ?? 30),
+    },
+    exitTimeoutSecs: flags.number("exit-timeout-secs") ?? 30,
+    warnings,
+  };
+}
+
+/** What was given, each under the kind that its flag has. */
+class FlagReader {
+  readonly #values: ReadonlyMap<string, readonly string[]>;
+
+  constructor(values: ReadonlyMap<string, readonly string[]>) {
+    this.#values = values;
+  }
+
+  all(name: string): readonly string[] {
+    return this.#values.get(name) ?? [];
+  }
+
+  text(name: string): string | undefined {
+    return this.all(name)[0];
+  }
+
+  number(name: string): number | undefined {
+    const text = this.text(name);
+    return text === undefined ? undefined : Number(text);
+  }
+
+  flag(name: string): boolean | undefined {
+    const text = this.text(name);
+    return text === undefined ? undefined : text === "true";
+  }
+
+  /** The flags' table has checked that it is one of them. */
+  oneOf<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
+    return words.find((word) => word === this.text(name));
+  }
+}
+
+type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
+
+function serverOptions(flags: FlagReader, gpu: BrowserOptions["gpu"]): ServeOptions["server"] {
+  const options: Mutable<Partial<ServeOptions["server"]>> = {
+    modelControlMode: flags.oneOf("model-control-mode", ["none", "poll", "explicit"]) ?? "none",
+    loadModels: flags.all("load-model"),
+    httpRestrictedApi: flags.all("http-restricted-api"),
+    metricsConfig: flags.all("metrics-config"),
+    rateLimitResources: flags.all("rate-limit-resource").map(rateLimitResource),
+    allowSoftwareGpu: gpu === "software",
+  };
+  if (options.modelControlMode !== "explicit" && flags.all("load-model").length > 0) {
+    throw new UsageError("Use of '--load-model' requires setting '--model-control-mode=explicit' as well.");
+  }
+  const cache = flags.all("cache-config");
+  if (cache.length > 0) options.cacheConfig = cache;
+  const set = <Key extends keyof typeof options>(key: Key, value: (typeof options)[Key]): void => {
+    if (value !== undefined) options[key] = value;
+  };
+  set("id", flags.text("id"));
+  set("repositoryPollSecs", flags.number("repository-poll-secs"));
+  set("strictReadiness", flags.flag("strict-readiness"));
+  set("exitOnError", flags.flag("exit-on-error"));
+  set("disableAutoCompleteConfig", flags.flag("disable-auto-complete-config"));
+  set("strictModelConfig", flags.flag("strict-model-config"));
+  set("modelConfigName", flags.text("model-config-name"));
+  set("modelLoadThreadCount", flags.number("model-load-thread-count"));
+  set("modelLoadRetryCount", flags.number("model-load-retry-count"));
+  set("exitTimeoutSecs", flags.number("exit-timeout-secs"));
+  set("logVerbose", flags.number("log-verbose"));
+  set("logInfo", flags.flag("log-info"));
+  set("logWarning", flags.flag("log-warning"));
+  set("logError", flags.flag("log-error"));
+  set("logFormat", flags.oneOf("log-format", ["default", "ISO8601"]));
+  set("defaultMaxBatchSize", defaultMaxBatchSize(flags.all("backend-config")));
+  set("responseCacheByteSize", flags.number("response-cache-byte-size"));
+  set("httpMaxInputSize", flags.number("http-max-input-size"));
+  set("httpHeaderForwardPattern", flags.text("http-header-forward-pattern"));
+  set("allowMetrics", flags.flag("allow-metrics"));
+  set("rateLimit", flags.oneOf("rate-limit", ["off", "execution_count"]));
+  set("requestRateLimit", flags.text("request-rate-limit"));
+  set("maxInflightBytes", flags.number("max-inflight-bytes"));
+  set("gpuFallback", flags.oneOf("gpu-fallback", ["cpu", "error"]));
+  set("foldGpus", flags.flag("fold-gpus"));
+  set("threads", flags.number("threads"));
+  set("verify", flags.oneOf("verify", ["auto", "always", "off"]));
+  return options;
+}
+
+function rateLimitResource(text: string): RateLimitResource {
+  const [, name, count, device] = /^([^:]+):(\d+)(?::(\d+))?$/.exec(text) ?? [];
+  if (name === undefined) {
+    throw new UsageError(`--rate-limit-resource must be NAME:COUNT[:DEVICE], but it is '${text}'`);
+  }
+  return { name, count: Number(count), ...(device !== undefined && { device: Number(device) }) };
+}
+
+function defaultMaxBatchSize(settings: readonly string[]): number | undefined {
+  let size: number | undefined;
+  for (const setting of settings) {
+    const [, name, value] = /^(?:[^,=]*,)?([^,=]+)=(.*)$/.exec(setting) ?? [];
+    if (name === undefined) {
+      throw new UsageError(`--backend-config must be [BACKEND,]NAME=VALUE, but it is '${setting}'`);
+    }
+    if (name !== "default-max-batch-size") {
+      throw new UsageError(`--backend-config: '${name}' is no setting here; there is default-max-batch-size`);
+    }
+    if (!/^\d{1,9}$/.test(value ?? "")) {
+      throw new UsageError(
+        `--backend-config: default-max-batch-size must be a whole number, but it is '${value ?? ""}'`,
+      );
+    }
+    size = Number(value);
+  }
+  return size;
+}
+
+const TRACE_SETTINGS: Readonly<Record<string, string>> = {
+  level: "trace_level",
+  rate: "trace_rate",
+  count: "trace_count",
+  "log-frequency": "log_frequency",
+};
+
+function traceSettings(texts: readonly string[]): TraceSettingsUpdate | undefined {
+  if (texts.length === 0) return undefined;
+  const update: Record<string, unknown> = {};
+  const levels: string[] = [];
+  for (const text of texts) {
+    const [, name, value = ""] = /^(?:triton,)?([^,=]+)=(.*)$/.exec(text) ?? [];
+    if (name === "mode" && value === "triton") continue;
+    const setting =
+      name !== undefined && Object.hasOwn(TRACE_SETTINGS, name) ? TRACE_SETTINGS[name] : undefined;
+    if (setting === undefined)
+      throw new UsageError(`--trace-config: '${text}' is no setting of Triton's traces`);
+    if (setting === "trace_level") levels.push(value);
+    else update[setting] = value;
+  }
+  if (levels.length > 0) update["trace_level"] = levels;
+  // The server checks the values; the names are those of the settings.
+  return update as TraceSettingsUpdate;
+}
+
+function tls(flags: FlagReader, prefix: string): TlsFiles | undefined {
+  if (flags.flag(`${prefix}-use-ssl`) !== true) return undefined;
+  const needed = (name: string): string => {
+    const file = flags.text(`${prefix}-${name}`);
+    if (file === undefined) throw new UsageError(`--${prefix}-use-ssl needs --${prefix}-${name}`);
+    return file;
+  };
+  const isMutual = flags.flag(`${prefix}-use-ssl-mutual`) === true;
+  return {
+    certificate: needed("server-cert"),
+    key: needed("server-key"),
+    clientRoots: isMutual ? needed("root-cert") : undefined,
+  };
+}
