@@ -1,5 +1,5 @@
 /** A software adapter (SwiftShader): right values, no speed. Each page that uses it costs seconds. */
-const WEBGPU = [
+export const SOFTWARE_GPU: readonly string[] = [
   "--enable-unsafe-webgpu",
   "--enable-features=Vulkan",
   "--use-webgpu-adapter=swiftshader",
@@ -17,4 +17,4 @@ const QUIET = [
 const SANDBOX = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
 
 /** How tests start Chromium. */
-export const BROWSER_ARGUMENTS: string[] = [...WEBGPU, ...QUIET, ...SANDBOX];
+export const BROWSER_ARGUMENTS: string[] = [...SOFTWARE_GPU, ...QUIET, ...SANDBOX];

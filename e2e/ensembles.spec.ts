@@ -41,7 +41,7 @@ test("requests of an ensemble meet in the batches of its models", async ({ blank
   const alone = await inferJson(blank, "ensemble_chain", [
     { name: "FEATURES", datatype: "FP32", shape: [1, 4], data: [7, 0, 0, 0] },
   ]);
-  const near = parsed(alone).outputs[0]?.data.map((score) => expect.closeTo(Number(score), 5) as unknown);
+  const near = parsed(alone).outputs[0]?.data.map((score) => expect.closeTo(Number(score), 5));
   expect(parsed(answers[7] ?? alone).outputs[0]?.data).toEqual(near);
   const after = await counts(blank, "batcher");
   expect(after.inferences - before.inferences).toBe(9);

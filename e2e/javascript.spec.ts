@@ -115,6 +115,62 @@ const CRASHING = `
     }
   }`;
 
+/** Thinks for ever about whether it is ready. */
+const UNDECIDED = `
+  const { Tensor, InferenceResponse } = triton;
+  export default class {
+    isReady() { for (;;); }
+    execute(requests) {
+      return requests.map((request) => {
+        const x = request.input("X");
+        return new InferenceResponse({ outputTensors: [new Tensor("Y", x.data, x.shape)] });
+      });
+    }
+  }`;
+
+const EMPTY = "export default class { execute() {} }";
+
+interface Broken {
+  /** Below the model's version. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+/** Models whose modules do not load, and what is said of them. */
+const BROKEN: Readonly<Record<string, Broken>> = {
+  syntax: {
+    files: { "model.js": "export default class {\n  execute() {\n    const a = ;\n  }\n}" },
+    text: "1/model.js:3:15: SyntaxError: Unexpected token ';'",
+  },
+  syntax_beside: {
+    files: { "model.js": `import "./lib/dep.js";\n${EMPTY}`, "lib/dep.js": "let a;\n  let b = {;" },
+    text: "1/lib/dep.js:2:12: SyntaxError: Unexpected token ';'",
+  },
+  missing: {
+    files: { "model.js": `import "./dep.js";\n${EMPTY}`, "dep.js": '\nimport "./gone.js";' },
+    text: "1/dep.js:2:8 imports './gone.js', and the model has no such file",
+  },
+  bare: {
+    files: { "model.js": `import _ from "lodash";\n${EMPTY}` },
+    text: "1/model.js:1:15 imports 'lodash', which is no file of the model",
+  },
+  no_export: {
+    files: { "model.js": `import { b } from "./dep.js";\n${EMPTY}`, "dep.js": "export const a = 1;" },
+    text: "1/model.js:1:10: SyntaxError: The requested module",
+  },
+  thrown: {
+    files: { "model.js": `import "./dep.js";\n${EMPTY}`, "dep.js": "\nnothing();" },
+    text: "ReferenceError: nothing is not defined\n\nAt:\n  1/dep.js(2): <module>\n",
+  },
+};
+
+const brokenFiles = Object.fromEntries(
+  Object.entries(BROKEN).flatMap(([model, { files }]) => [
+    [`${model}/config.pbtxt`, `backend: "javascript" ${io()}`],
+    ...Object.entries(files).map(([path, text]) => [`${model}/1/${path}`, text]),
+  ]),
+) as Readonly<Record<string, string>>;
+
 const WRONG = `export default class { execute() { return "nothing"; } }`;
 
 const config = (more = ""): string => `backend: "javascript" max_batch_size: 8 ${more}`;
@@ -142,6 +198,9 @@ const test = base.extend<object, { readonly repository: OwnRepository; readonly 
         "looping/1/model.js": LOOPING,
         "crashing/config.pbtxt": config(io()),
         "crashing/1/model.js": CRASHING,
+        "undecided/config.pbtxt": config(io()),
+        "undecided/1/model.js": UNDECIDED,
+        ...brokenFiles,
         "wrong/config.pbtxt": config(io()),
         "wrong/1/model.js": WRONG,
         "careless/config.pbtxt": config(io()),
@@ -232,7 +291,9 @@ test("an endless loop ends with its worker, and others answer meanwhile", async 
   expect(await ask(page, "looping", [1])).toEqual([1]);
   const looping = ask(page, "looping", [-1]);
   await expect.poll(() => ask(page, "affine", [0])).toEqual([3]);
-  expect(await looping).toMatch(/^500 .*instance 'looping_0' of model 'looping' was lost/);
+  expect(await looping).toMatch(
+    /^500 .*instance 'looping_0' of model 'looping' was lost .*instance worker javascript:looping_0 was ended/,
+  );
   expect(await ask(page, "looping", [2])).toEqual([2]);
 });
 
@@ -245,6 +306,27 @@ test("a worker that crashes fails its request once, and another takes its place"
     /^500 .*instance 'crashing_0' of model 'crashing' was lost while it executed the request: .*the platform ended it/,
   );
   expect(await ask(page, "crashing", [2])).toEqual([2]);
+});
+
+test("a model that thinks for ever about whether it is ready is replaced before it hurts a request", async ({
+  page,
+  models,
+}) => {
+  await open(page, models, { loadModels: ["undecided"] });
+  const answer = await send(page, "GET", "/v2/models/undecided/ready");
+  expect(answer.status).toBe(503);
+  expect(errorOf(answer)).toBe(
+    "instance worker javascript:undecided_0 was ended: isReady() did not end within 5000 ms",
+  );
+  expect(await ask(page, "undecided", [2])).toEqual([2]);
+});
+
+test("modules that do not load are told of with file, line and column", async ({ page, models }) => {
+  await open(page, models, { loadModels: [] });
+  for (const [model, { text }] of Object.entries(BROKEN)) {
+    const answer = await send(page, "POST", `/v2/repository/models/${model}/load`, "{}");
+    expect(errorOf(answer)).toContain(text);
+  }
 });
 
 test("what a model leaves uncaught is logged with its place, and the model goes on", async ({
@@ -293,4 +375,47 @@ test("without a service worker modules come from their texts", async ({ page, mo
   });
   expect(outcome.y).toEqual([13, 23]);
   expect(outcome.circle).toContain("modules import each other in a circle");
+});
+
+test("without a service worker modules that do not load are told of the same way", async ({
+  page,
+  models,
+}) => {
+  await openPage(page, models);
+  const texts = await page.evaluate(async (names) => {
+    const server = await window.test.start({ mode: "direct", loadModels: [], exitOnError: false });
+    const load = (name: string): Promise<string> =>
+      server.client.loadModel(name).then(
+        () => "loaded",
+        (error: unknown) => String(error),
+      );
+    return Object.fromEntries(
+      await Promise.all(names.map(async (name) => [name, await load(name)] as const)),
+    );
+  }, Object.keys(BROKEN));
+  for (const [model, { text }] of Object.entries(BROKEN)) expect(texts[model]).toContain(text);
+  expect(Object.values(texts).join("\n")).not.toContain("blob:");
+});
+
+test("without a service worker a policy that forbids texts as modules is named", async ({
+  page,
+  repository,
+}) => {
+  const origin = await serveOrigin({
+    models: repository.directory,
+    intercept: (_request, response, next) => {
+      response.setHeader(
+        "content-security-policy",
+        "script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'",
+      );
+      next();
+    },
+  });
+  await openPage(page, origin);
+  const text = await page.evaluate(async () => {
+    const server = await window.test.start({ mode: "direct", loadModels: [], exitOnError: false });
+    return server.client.loadModel("affine").catch((error: unknown) => String(error));
+  });
+  expect(text).toContain("its script-src needs `blob:`");
+  await origin.close();
 });

@@ -152,6 +152,13 @@ test("a second visit needs no server: shell, engine and models are here", async 
   });
 });
 
+test("tells what the browser can do", async ({ page }) => {
+  await page.goto(url);
+  await page.getByText("What this browser can do").click();
+  await expect(page.getByText("isolation: cross-origin isolated")).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByText(/^timer: steps of/)).toBeVisible();
+});
+
 test("writes two stories at once", async ({ page }) => {
   await page.setViewportSize({ width: 1360, height: 1000 });
   await open(page, "tiny_lm");

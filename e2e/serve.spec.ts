@@ -31,7 +31,7 @@ function naiadServe(...argv: string[]) {
   const browser = findBrowser();
   const command = spawn(
     process.execPath,
-    ["packages/naiad/bin/naiad.js", "serve", "--http-port=0", "--metrics-port=0", ...argv],
+    ["packages/naiad/bin/naiad.js", "serve", "--http-port=0", "--grpc-port=0", "--metrics-port=0", ...argv],
     {
       cwd: ROOT,
       stdio: ["ignore", "pipe", "pipe"],

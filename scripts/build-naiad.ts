@@ -35,6 +35,7 @@ const OUTPUTS: readonly Output[] = [
   { file: "index.js", entry: "naiad/src/index.ts", format: "es", platform: "browser", minify: false },
   { file: "gateway.js", entry: "naiad/src/gateway.ts", format: "es", platform: "browser", minify: false },
   { file: "model.js", entry: "naiad/src/model.ts", format: "es", platform: "browser", minify: false },
+  { file: "perf.js", entry: "naiad/src/perf/index.ts", format: "es", platform: "browser", minify: false },
   { file: "vite.js", entry: "naiad/src/vite-plugin.ts", format: "es", platform: "node", minify: false },
   { file: "command.js", entry: "naiad/src/command/index.ts", format: "es", platform: "node", minify: false },
   {
@@ -72,6 +73,7 @@ const DECLARATIONS: Readonly<Record<string, string>> = {
   "index.d.ts": "naiad/src/index.ts",
   "gateway.d.ts": "naiad/src/gateway.ts",
   "model.d.ts": "naiad/src/model.ts",
+  "perf.d.ts": "naiad/src/perf/index.ts",
   "vite.d.ts": "naiad/src/vite-plugin.ts",
 };
 

@@ -27,6 +27,10 @@ const COMMANDS = {
     main: () => runTsx("packages/runtime/bench/clock.bench.ts", []),
   },
   conformance: { about: "run the conformance suites on a folder of test data", main: conformance },
+  "test:clients": {
+    about: "try programs of others against naiad serve: tritonclient, perf_analyzer, curl, Prometheus",
+    main: testClients,
+  },
   naiad: { about: "run the naiad command from this checkout", main: naiad },
 };
 
@@ -58,6 +62,12 @@ async function conformance(args) {
   // One suite runs in a browser, with the package as its users have it.
   await runTsx("scripts/build-naiad.ts", ["--quiet"]);
   await runTsx("scripts/conformance.ts", args);
+}
+
+async function testClients(args) {
+  await runTsx("scripts/prepare-models.ts", []);
+  await runTsx("scripts/build-naiad.ts", ["--quiet"]);
+  await runTsx("scripts/test-clients.ts", args);
 }
 
 async function naiad(args) {

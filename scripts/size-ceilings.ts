@@ -7,17 +7,24 @@ import { gzipSync } from "node:zlib";
  * a ceiling well above the size is lowered the same way.
  */
 const CEILINGS: Readonly<Record<string, { readonly bytes: number; readonly why: string }>> = {
-  "index.js": { bytes: 46_000, why: "what every page loads first; with its comments, a bundler halves it" },
+  "index.js": {
+    bytes: 52_500,
+    why: "what every page loads first; with its comments, a bundler halves it, and leaves out diagnose()",
+  },
+  "perf.js": { bytes: 43_000, why: "hdr-histogram-js, and the tensors and JSON of the protocol" },
   "naiad-sw.js": { bytes: 12_000, why: "read again at each start of the service worker" },
   "workers/host.js": {
-    bytes: 170_000,
-    why: "the whole server with all its schedulers, a third of it protobuf with Triton's ModelConfig",
+    bytes: 174_000,
+    why: "the whole server with all its schedulers and ensembles, a third of it protobuf with Triton's ModelConfig",
   },
   "workers/instance-javascript.js": {
     bytes: 60_000,
     why: "protobuf with Triton's ModelConfig, storage, and the lexer of modules; without an engine",
   },
-  "workers/instance-wasm.js": { bytes: 60_000, why: "onnxruntime-web's own 16 KB, the codec and storage" },
+  "workers/instance-wasm.js": {
+    bytes: 62_000,
+    why: "onnxruntime-web's own 16 KB, the codec, storage, and what the GPU's workers have too",
+  },
 };
 
 /** Throws when an output has outgrown its ceiling; gives the sizes in one line. */

@@ -8,7 +8,9 @@ import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ensureBrowser } from "../../scripts/lib/browser.mjs";
+import { SOFTWARE_GPU } from "../browser-arguments.ts";
 import { buildPages, serveOrigin } from "../origin.ts";
+import type { EnsembleSeries } from "../pages/bench-ensemble.ts";
 import type {
   BenchPart,
   BenchReport,
@@ -19,13 +21,15 @@ import type {
 
 const DEADLINE_MS = 10 * 60_000;
 
-const PARTS: readonly BenchPart[] = ["latency", "throughput", "scaling"];
+const PARTS: readonly BenchPart[] = ["latency", "throughput", "scaling", "ensemble"];
 
 const { values } = parseArgs({
   options: {
     samples: { type: "string", default: "40" },
     /** One of `PARTS`; all of them take about four minutes. */
     only: { type: "string" },
+    /** Measures WebGPU on a software adapter, where there is no other. */
+    "software-gpu": { type: "boolean", default: false },
     out: { type: "string" },
   },
 });
@@ -37,6 +41,11 @@ await buildPages();
 let report: (result: BenchReport) => void = () => undefined;
 const reported = new Promise<BenchReport>((resolve) => {
   report = resolve;
+});
+const query = new URLSearchParams({
+  samples: values.samples,
+  ...(values.only !== undefined && { only: values.only }),
+  ...(values["software-gpu"] && { "software-gpu": "" }),
 });
 const origin = await serveOrigin({ onReport: (text) => report(JSON.parse(text) as BenchReport) });
 const profile = await mkdtemp(join(tmpdir(), "naiad-bench-"));
@@ -50,7 +59,8 @@ const browser = spawn(
     "--disable-component-update",
     "--disable-sync",
     ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
-    `${origin.url}bench.html?samples=${values.samples}${values.only === undefined ? "" : `&only=${values.only}`}`,
+    ...(values["software-gpu"] ? SOFTWARE_GPU : []),
+    `${origin.url}bench.html?${query.toString()}`,
   ],
   { stdio: "ignore" },
 );
@@ -61,6 +71,7 @@ const deadline = setTimeout(
       latency: [],
       throughput: [],
       scaling: [],
+      ensemble: [],
       skipped: [],
       error: "no report in time",
     }),
@@ -77,7 +88,7 @@ if (values.out !== undefined) await writeFile(values.out, JSON.stringify(result,
 console.log(await table(result));
 
 async function table(result: BenchReport): Promise<string> {
-  const { environment, latency, throughput, scaling, skipped } = result;
+  const { environment, latency, throughput, scaling, ensemble, skipped } = result;
   const ortVersion = JSON.parse(
     await readFile(new URL("../node_modules/onnxruntime-web/package.json", import.meta.url), "utf8"),
   ) as {
@@ -99,6 +110,10 @@ async function table(result: BenchReport): Promise<string> {
       "| model | batching | CPU instances | 1 client | 8 clients | 32 clients | 8 / 1 | 32 / 1 | 32: to plain | requests per execution at 32 |",
       scaling.map((series) => scalingRow(series, scaling)),
     ),
+    ...section(
+      "| three steps on | tensors | SDK: ensemble | SDK: step by step | fetch: ensemble | fetch: step by step | SDK: steps / ensemble | fetch: steps / ensemble | readbacks per request |",
+      ensemble.map(ensembleRow),
+    ),
     ...skipped.map((reason) => `Not measured: ${reason}.`),
   ];
   return lines.join("\n");
@@ -116,6 +131,24 @@ function latencyRow({ model, inputBytes, samplesMs }: LatencySeries): string {
     ...[peer, sdk, viaFetch].map((value) => `${value.toFixed(2)} ms`),
     (sdk / peer).toFixed(2),
     (viaFetch / peer).toFixed(2),
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+function ensembleRow({ device, tensorBytes, samplesMs, readbacksPerRequest }: EnsembleSeries): string {
+  const [sdk, sdkSteps, viaFetch, fetchSteps] = [
+    samplesMs["sdk ensemble"],
+    samplesMs["sdk steps"],
+    samplesMs["fetch ensemble"],
+    samplesMs["fetch steps"],
+  ].map(median) as [number, number, number, number];
+  const cells = [
+    device === "CPU" ? "CPU" : "WebGPU",
+    `${(tensorBytes / 1000).toFixed(1)} KB`,
+    ...[sdk, sdkSteps, viaFetch, fetchSteps].map((value) => `${value.toFixed(2)} ms`),
+    (sdkSteps / sdk).toFixed(2),
+    (fetchSteps / viaFetch).toFixed(2),
+    device === "CPU" ? "" : String(readbacksPerRequest),
   ];
   return `| ${cells.join(" | ")} |`;
 }

@@ -1,5 +1,7 @@
 import type { NaiadServer } from "naiad";
 import { startServer } from "naiad";
+import type { EnsembleSeries } from "./bench-ensemble.ts";
+import { ensembleLatency } from "./bench-ensemble.ts";
 import { startPeer } from "./peer.ts";
 
 /** What the page sends back: raw samples in milliseconds, so that the report can be recomputed. */
@@ -8,13 +10,14 @@ export interface BenchReport {
   readonly latency: readonly LatencySeries[];
   readonly throughput: readonly ThroughputSeries[];
   readonly scaling: readonly ScalingSeries[];
+  readonly ensemble: readonly EnsembleSeries[];
   /** What was not measured, and why. */
   readonly skipped: readonly string[];
   readonly error?: string;
 }
 
 /** What the switch `--only` of the benchmark picks. */
-export type BenchPart = "latency" | "throughput" | "scaling";
+export type BenchPart = "latency" | "throughput" | "scaling" | "ensemble";
 
 export interface LatencySeries {
   readonly model: string;
@@ -59,16 +62,21 @@ const IMAGE: Subject = { model: "cnn_224", input: "IMAGE", dims: [1, 3, 224, 224
 const EMBEDDING: Subject = { model: "wake_embedding", input: "input_1", dims: [1, 76, 32, 1] };
 const THREADS = 1;
 const ONLY = new URLSearchParams(location.search).get("only");
+/** A software adapter serves for KIND_GPU. */
+const SOFTWARE_GPU = new URLSearchParams(location.search).get("software-gpu") !== null;
 const SAMPLES = Number(new URLSearchParams(location.search).get("samples") ?? 40);
 const ROUNDS = 5;
 const SCALING_CLIENTS = [1, 8, 32];
 const SCALING_ROUNDS = 3;
 const SCALING_ROUND_MS = 600;
+/** Half a kilobyte, and an image. */
+const ENSEMBLE_ELEMENTS = [128, 3 * 224 * 224];
 
 const server = await startServer({
   modelRepository: "/models/",
   loadModels: [TINY.model, IMAGE.model],
   threads: THREADS,
+  allowSoftwareGpu: SOFTWARE_GPU,
 });
 
 function randomInput({ dims }: Subject): Float32Array {
@@ -295,6 +303,16 @@ async function bench(): Promise<BenchReport> {
       else skipped.push(`${subject.model}: the model repository has no such model`);
     }
   }
+  const ensembles: EnsembleSeries[] = [];
+  if (wants("ensemble")) {
+    const { gpus } = (await server.info()).capabilities;
+    const hasGpu = gpus.some(({ isFallback }) => !isFallback || SOFTWARE_GPU);
+    if (!hasGpu) skipped.push("ensembles on WebGPU: there is no adapter");
+    for (const device of hasGpu ? (["CPU", "GPU"] as const) : (["CPU"] as const)) {
+      for (const elements of ENSEMBLE_ELEMENTS)
+        ensembles.push(await ensembleLatency(server, { device, elements, samples: SAMPLES }));
+    }
+  }
   // Those were unloaded to make room for their variants.
   for (const { model } of [TINY, IMAGE]) await server.client.loadModel(model);
   return {
@@ -302,6 +320,7 @@ async function bench(): Promise<BenchReport> {
     latency: wants("latency") ? [await latency(TINY), await latency(IMAGE)] : [],
     throughput: wants("throughput") ? [await throughput(TINY, 32, 640), await throughput(IMAGE, 32, 64)] : [],
     scaling: scaled,
+    ensemble: ensembles,
     skipped,
   };
 }
@@ -311,6 +330,7 @@ const report = await bench().catch((error: unknown): BenchReport => ({
   latency: [],
   throughput: [],
   scaling: [],
+  ensemble: [],
   skipped: [],
   error: String(error),
 }));

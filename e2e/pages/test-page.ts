@@ -1,11 +1,16 @@
 import type { NaiadServer, StartServerOptions } from "naiad";
 import * as naiad from "naiad";
+import type * as perf from "naiad/perf";
+import type * as grpcClient from "./grpc-client.ts";
 
 /** What tests find on the page: the package, and the server that `start` brought up. */
 export interface TestPage {
   readonly naiad: typeof naiad;
   server: NaiadServer;
   start(options?: Partial<StartServerOptions>): Promise<NaiadServer>;
+  /** Clients of gRPC-Web and Connect, loaded when a test wants them. */
+  grpc(): Promise<typeof grpcClient>;
+  perf(): Promise<typeof perf>;
 }
 
 declare global {
@@ -28,5 +33,7 @@ const test: TestPage = {
     Object.defineProperty(test, "server", { value: server, configurable: true });
     return server;
   },
+  grpc: () => import("./grpc-client.ts"),
+  perf: () => import("naiad/perf"),
 };
 window.test = test;

@@ -1,5 +1,6 @@
 import { useRef, useState } from "react";
 import type { ReactElement } from "react";
+import { DiagnosisView } from "./components/diagnosis-view.tsx";
 import { Header } from "./components/header.tsx";
 import { LogView } from "./components/log-view.tsx";
 import { ModelList } from "./components/model-list.tsx";
@@ -54,6 +55,7 @@ export function App(): ReactElement {
             <ModelView key={model.name} model={model} server={server} />
           )}
           <LogView entries={server.log} />
+          <DiagnosisView />
         </main>
       </div>
     </div>

@@ -19,11 +19,12 @@ export function runIdleInstanceWorker(scope: Endpoint, locks: LockManagerLike): 
           return Promise.resolve({ value: { device: { executionProvider, build: "none", threads: 1 } } });
         },
         execute: () => Promise.reject(new InferenceError("UNSUPPORTED", "this worker runs nothing")),
+        readTensor: () => Promise.reject(new InferenceError("UNAVAILABLE", "this worker holds no tensors")),
         checkReady: () => Promise.resolve({ value: {} }),
         release: () => Promise.resolve({ value: { releasedBytes: 0 } }),
       },
       streams: {},
-      notes: { credit: () => undefined, cancel: () => undefined },
+      notes: { disposeTensor: () => undefined, credit: () => undefined, cancel: () => undefined },
     },
     { peer: "the host" },
   );

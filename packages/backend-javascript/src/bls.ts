@@ -1,19 +1,12 @@
-import type {
-  InferenceRequest,
-  InferenceResponse as WireResponse,
-  Parameters,
-  ParameterValue,
-} from "@naiad/protocol";
+import type { InferenceRequest, InferenceResponse as WireResponse } from "@naiad/protocol";
 import { InferenceError, invariant } from "@naiad/protocol";
-import { SEQUENCE_END, SEQUENCE_START } from "./model/flags.ts";
+import { readBlsRequest } from "./bls-request.ts";
 import { InferenceResponse } from "./model/inference-response.ts";
 import { ModelError } from "./model/model-error.ts";
-import type { InferRequest, ModelArgs, RequestParameter } from "./model/model.ts";
+import type { InferRequest, ModelArgs } from "./model/model.ts";
 import { Tensor } from "./model/tensor.ts";
 import type { ModelHost } from "./model-host.ts";
 import { readableParameters } from "./received-request.ts";
-import { copyOf } from "./response-outcome.ts";
-import { typeName } from "./response-sender.ts";
 
 /** Business logic scripting: a model's requests to other models. */
 export interface Bls extends Pick<ModelArgs, "infer" | "inferStream"> {
@@ -29,9 +22,9 @@ export function createBls(host: Pick<ModelHost, "infer" | "inferStream">, mayAsk
 
   function prepare(request: InferRequest): { readonly wire: InferenceRequest; readonly signal: AbortSignal } {
     if (!mayAsk()) throw new ModelError(OUTSIDE);
-    const { signal } = request;
+    const { wire, signal } = readBlsRequest(request);
     return {
-      wire: wireRequest(request),
+      wire,
       signal: signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal]),
     };
   }
@@ -63,44 +56,6 @@ export function createBls(host: Pick<ModelHost, "infer" | "inferStream">, mayAsk
   };
 }
 
-/** Throws INVALID_ARG for what no server would take. Inputs are copied: the model keeps its arrays. */
-function wireRequest(request: InferRequest): InferenceRequest {
-  const { modelName, modelVersion = "", inputs, requestedOutputNames = [], requestId = "" } = request;
-  const { correlationId = 0, flags = 0, priority, timeout, parameters = {} } = request;
-  if (typeof modelName !== "string" || modelName === "") throw invalid("BLS requests need a 'modelName'");
-  if (!Array.isArray(inputs))
-    throw invalid(`inputs of BLS requests must be a list, found type '${typeName(inputs)}'`);
-  const hasSequence = flags !== 0 || (correlationId !== 0 && correlationId !== 0n && correlationId !== "");
-  const id = typeof correlationId === "number" ? BigInt(correlationId) : correlationId;
-  return {
-    modelName,
-    modelVersion: String(modelVersion),
-    id: requestId,
-    parameters: wireParameters(parameters),
-    ...(hasSequence && {
-      sequence: { id, start: (flags & SEQUENCE_START) !== 0, end: (flags & SEQUENCE_END) !== 0 },
-    }),
-    ...(priority !== undefined && { priority }),
-    ...(timeout !== undefined && { timeoutUs: timeout }),
-    inputs: inputs.map((tensor: unknown) => {
-      if (tensor instanceof Tensor) return copyOf(tensor);
-      throw invalid(
-        `Expected a 'Tensor' object in the inputs of a BLS request, found type '${typeName(tensor)}'`,
-      );
-    }),
-    outputs: requestedOutputNames.map((name) => ({ name })),
-  };
-}
-
-function wireParameters(parameters: Readonly<Record<string, RequestParameter>>): Parameters {
-  return Object.fromEntries(
-    Object.entries(parameters).map(([name, value]): [string, ParameterValue] => [
-      name,
-      typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : value,
-    ]),
-  );
-}
-
 function responseOf({ outputs, parameters }: WireResponse): InferenceResponse {
   return new InferenceResponse({
     outputTensors: outputs.map((tensor) => {
@@ -125,8 +80,4 @@ function blsText(modelName: string, code: string, message: string): string {
     );
   }
   return message;
-}
-
-function invalid(message: string): ModelError {
-  return new ModelError(message, "INVALID_ARG");
 }

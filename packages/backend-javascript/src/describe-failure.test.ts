@@ -28,7 +28,7 @@ call@https://app.test/naiad/workers/instance-javascript.js:1:99`,
     ],
   ])("is told with the frames of its own code: %s", (_engine, stack) => {
     expect(describeFailure(thrown(stack), pathOf)).toBe(
-      "TypeError: no\n\nAt:\n  1/lib/scale.js(12): scale\n  1/model.js(3): Model.execute\n  1/model.js(9): \n",
+      "TypeError: no\n\nAt:\n  1/lib/scale.js(12): scale\n  1/model.js(3): Model.execute\n  1/model.js(9): <anonymous>\n",
     );
   });
 

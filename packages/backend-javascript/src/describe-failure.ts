@@ -1,5 +1,6 @@
 /** A place in a model's code. */
 interface Frame {
+  /** Of the function; "" where it has none. */
   readonly name: string;
   readonly path: string;
   readonly line: string;
@@ -10,18 +11,23 @@ interface Frame {
  * the model's own code. `pathOf` gives the file in the model's directory that a URL stands for.
  */
 export function describeFailure(thrown: unknown, pathOf: (url: string) => string | undefined): string {
-  if (!(thrown instanceof Error)) return String(thrown);
-  const text = `${thrown.name}: ${thrown.message}`;
-  const frames = framesOf(thrown.stack ?? "", pathOf);
+  return failureText(thrown, framesOf(thrown, pathOf));
+}
+
+export function failureText(thrown: unknown, frames: readonly Frame[]): string {
+  const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
   if (frames.length === 0) return text;
-  return `${text}\n\nAt:\n${frames.map(({ name, path, line }) => `  ${path}(${line}): ${name}\n`).join("")}`;
+  const lines = frames.map(({ name, path, line }) => `  ${path}(${line}): ${name || "<anonymous>"}\n`);
+  return `${text}\n\nAt:\n${lines.join("")}`;
 }
 
 /** Chromium and Node write `    at name (url:line:column)`, Firefox and WebKit `name@url:line:column`. */
 const FRAME = /^\s*(?:at (?:async )?(?:(.+?) \()?|(.*?)@)?([a-z][a-z\d+.-]*:.+):(\d+):\d+\)?$/;
 
-function framesOf(stack: string, pathOf: (url: string) => string | undefined): readonly Frame[] {
-  return stack.split("\n").flatMap((text) => {
+/** Where in the model's own code it was thrown, innermost first. */
+export function framesOf(thrown: unknown, pathOf: (url: string) => string | undefined): readonly Frame[] {
+  if (!(thrown instanceof Error)) return [];
+  return (thrown.stack ?? "").split("\n").flatMap((text) => {
     const [, atName, plainName, url = "", line = ""] = FRAME.exec(text) ?? [];
     const path = pathOf(url);
     return path === undefined ? [] : [{ name: atName ?? plainName ?? "", path, line }];

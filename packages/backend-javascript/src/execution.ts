@@ -40,83 +40,106 @@ export function createExecution(options: ExecutionOptions): Execute {
     : (requests, context) => executeBatch(requests, context, options);
 }
 
-/** What a model has sent through one request's sender. */
-interface SentResponse {
-  response: InferenceResponse | undefined;
-  readonly ended: Promise<void>;
-}
-
 async function executeBatch(
   requests: readonly InstanceRequest[],
   { signals }: ExecuteContext,
   options: ExecutionOptions,
 ): Promise<JavaScriptExecution> {
   const clock = createStopwatch();
-  const sent: SentResponse[] = [];
-  const received = requests.map((request, index) => {
-    const signal = signals[index] ?? NEVER;
-    let onEnd = (): void => undefined;
-    const own: SentResponse = {
-      response: undefined,
-      ended: new Promise((resolve) => {
-        onEnd = resolve;
-      }),
-    };
-    sent.push(own);
-    const onResponse = (response: InferenceResponse): Promise<void> => {
-      own.response = response;
-      return Promise.resolve();
-    };
-    return receiveRequest(
-      request,
-      signal,
-      createResponseSender({ decoupled: false, signal, onResponse, onEnd }),
-    );
-  });
+  const batch = requests.map((request, index) => receiveMember(request, signals[index] ?? NEVER));
   clock.lap("computeInputNs");
+  const result = await runBatch(batch, options);
+  clock.lap("computeInferNs");
+  const outcomes = batch.map((member, index) => outcomeOf(member, resultOf(result, index), options));
+  clock.lap("computeOutputNs");
+  return { outcomes, times: clock.times };
+}
 
+/** A request of a batch, and what the model has sent through its sender. */
+interface BatchMember {
+  readonly request: InstanceRequest;
+  readonly received: ReceivedRequest;
+  readonly sent: InferenceResponse | undefined;
+  /** Resolves when the model has said its last through the sender. */
+  readonly ended: Promise<void>;
+}
+
+function receiveMember(request: InstanceRequest, signal: AbortSignal): BatchMember {
+  let sent: InferenceResponse | undefined;
+  let onEnd = (): void => undefined;
+  const ended = new Promise<void>((resolve) => {
+    onEnd = resolve;
+  });
+  const onResponse = (response: InferenceResponse): Promise<void> => {
+    sent = response;
+    return Promise.resolve();
+  };
+  const sender = createResponseSender({ decoupled: false, signal, onResponse, onEnd });
+  return {
+    request,
+    received: receiveRequest(request, signal, sender),
+    ended,
+    get sent() {
+      return sent;
+    },
+  };
+}
+
+/** What `execute` came to: a response for each request, or none where another way was taken; or a failure of them all. */
+type BatchResult =
+  | { readonly kind: "returned"; readonly responses: readonly (InferenceResponse | undefined)[] }
+  | { readonly kind: "failed"; readonly error: WireError };
+
+/** Executes, and waits for the senders of those requests that were not answered in the return. */
+async function runBatch(batch: readonly BatchMember[], options: ExecutionOptions): Promise<BatchResult> {
+  const received = batch.map((member) => member.received);
   options.onActivity(1);
-  let returned: readonly (InferenceResponse | undefined)[];
-  let failure: WireError | undefined;
   try {
-    returned = responsesOf(await call(options, received), received);
-    await Promise.all(
-      sent.flatMap(({ ended }, index) => {
-        const own = received[index];
-        const isAwaited = own?.usesSender === true && !own.isRescheduled && returned[index] === undefined;
-        return isAwaited ? [ended] : [];
-      }),
+    const responses = responsesOf(await call(options, received), received);
+    const awaited = batch.filter(
+      ({ received: { usesSender, isRescheduled } }, index) =>
+        usesSender && !isRescheduled && responses[index] === undefined,
     );
+    await Promise.all(awaited.map(({ ended }) => ended));
+    return { kind: "returned", responses };
   } catch (thrown) {
-    returned = [];
-    failure = failureOf(thrown, options);
+    return { kind: "failed", error: failureOf(thrown, options) };
   } finally {
     options.onActivity(-1);
   }
-  clock.lap("computeInferNs");
+}
 
-  const outcomes = requests.map((request, index): InstanceOutcome => {
-    const own = received[index];
-    const throughSender = sent[index]?.response;
-    if (own === undefined) return { kind: "error", error: failureOf(new Error("no such request"), options) };
-    try {
-      if (own.sender.isClosed && throughSender !== undefined && returned[index] === undefined) {
-        return responseOutcome(throughSender, targetOf(request, options));
-      }
-      if (failure !== undefined) return { kind: "error", error: failure };
-      if (own.isRescheduled) return { kind: "reschedule", outputs: [] };
-      const response = returned[index];
-      if (response === undefined) throw new InferenceError("INTERNAL", UNANSWERED);
-      void own.sender.send(response, RESPONSE_COMPLETE_FINAL);
-      return responseOutcome(response, targetOf(request, options));
-    } catch (thrown) {
-      return { kind: "error", error: failureOf(thrown, options) };
-    } finally {
-      own.sender.close();
+/** The same for one request. */
+type MemberResult =
+  | { readonly kind: "returned"; readonly response: InferenceResponse | undefined }
+  | { readonly kind: "failed"; readonly error: WireError };
+
+function resultOf(result: BatchResult, index: number): MemberResult {
+  return result.kind === "failed" ? result : { kind: "returned", response: result.responses[index] };
+}
+
+/** A request that was ended through its sender has its answer whatever became of the batch. */
+function outcomeOf(
+  { request, received: { sender, isRescheduled }, sent }: BatchMember,
+  result: MemberResult,
+  options: ExecutionOptions,
+): InstanceOutcome {
+  const returned = result.kind === "returned" ? result.response : undefined;
+  try {
+    if (sender.isClosed && sent !== undefined && returned === undefined) {
+      return responseOutcome(sent, targetOf(request, options));
     }
-  });
-  clock.lap("computeOutputNs");
-  return { outcomes, times: clock.times };
+    if (result.kind === "failed") return { kind: "error", error: result.error };
+    if (isRescheduled) return { kind: "reschedule", outputs: [] };
+    if (returned === undefined) throw new InferenceError("INTERNAL", UNANSWERED);
+    // Refuses a second answer where the sender has given the first.
+    void sender.send(returned, RESPONSE_COMPLETE_FINAL);
+    return responseOutcome(returned, targetOf(request, options));
+  } catch (thrown) {
+    return { kind: "error", error: failureOf(thrown, options) };
+  } finally {
+    sender.close();
+  }
 }
 
 const UNANSWERED = "execute has ended without a response, a response sender or a new turn for a request.";

@@ -252,6 +252,33 @@ describe("a model's execute", () => {
     expect(outcome && textOf(outcome)).toContain("output 'Y' of model 'm' has 1 rows, expected 3");
   });
 
+  it("fails a request that has an output twice", async () => {
+    const twice = model(([given]) => {
+      const outputTensors = given === undefined ? [] : doubled(given).outputTensors;
+      return [new InferenceResponse({ outputTensors: [...outputTensors, ...outputTensors] })];
+    });
+    expect(await textsOf(twice, 1)).toEqual([`${FAILED}output 'Y' of model 'm' stands twice in a response`]);
+  });
+
+  it("sees whole numbers as they are, beyond 2^53 as bigints", async () => {
+    const seen: unknown[] = [];
+    const { run } = await bench(
+      model((requests) =>
+        requests.map((given) => {
+          seen.push(given.correlationId, given.parameters);
+          return doubled(given);
+        }),
+      ),
+    );
+    const sequence = { start: true, end: false };
+    await run([
+      request([1], { sequence: { ...sequence, id: 2n ** 53n - 1n }, parameters: { n: -(2n ** 53n) } }),
+      request([1], { sequence: { ...sequence, id: 2n ** 53n + 1n }, parameters: { n: 2n ** 63n - 1n } }),
+      request([1], { sequence: { ...sequence, id: "a" } }),
+    ]);
+    expect(seen).toEqual([2 ** 53 - 1, { n: -(2n ** 53n) }, 2n ** 53n + 1n, { n: 2n ** 63n - 1n }, "a", {}]);
+  });
+
   it("is found missing at the first request, as in Triton", async () => {
     const without = Object as unknown as ModelClass;
     expect(await textsOf(without, 1)).toEqual([
@@ -389,17 +416,23 @@ describe("a response sender of a model that is not decoupled", () => {
         if (given === undefined) return null;
         const sender = given.getResponseSender();
         void sender.send(doubled(given), 1);
-        try {
-          void sender.send(null, 1);
-        } catch (thrown) {
-          errors.push(String(thrown));
+        for (const response of [null, doubled(given)]) {
+          try {
+            void sender.send(response, 1);
+          } catch (thrown) {
+            errors.push(String(thrown));
+          }
         }
         return null;
       }),
       1,
     );
     expect(outcomes).toEqual(["Y=0"]);
-    expect(errors).toEqual(["ModelError: Unable to send response. Response sender has been closed."]);
+    expect(errors).toEqual([
+      "ModelError: Unable to send response. Response sender has been closed.",
+      // That there was one already comes before that it was the last.
+      "ModelError: Unable to send response. Non-decoupled model cannot send more than one response.",
+    ]);
   });
 });
 
@@ -418,6 +451,18 @@ describe("a decoupled model", () => {
     const outcomes = await run([request([1]), request([2])]);
     expect(outcomes.map(textOf)).toEqual(["decoupled", "decoupled"]);
     await expect.poll(() => heard).toEqual(["0: end", "1: Y=4", "1: Y=4 end"]);
+  });
+
+  it("may send any number of rows", async () => {
+    const { run, heard } = await bench(
+      model(([given]) => {
+        const two = new Tensor("Y", Float32Array.of(1, 2), [2, 1]);
+        void given?.getResponseSender().send(new InferenceResponse({ outputTensors: [two] }), 1);
+      }),
+      { config: DECOUPLED },
+    );
+    await run([request([1, 2, 3], { batchSize: 3 })]);
+    await expect.poll(() => heard).toEqual(["0: Y=1,2 end"]);
   });
 
   it("may not return anything", async () => {
@@ -643,6 +688,135 @@ describe("requests to other models", () => {
       "BLS requests need a 'modelName'",
       "Expected a 'Tensor' object in the inputs of a BLS request, found type 'number'",
     ]);
+  });
+
+  it.each<[string, object]>([
+    [
+      "'correlationId' of a BLS request must be a string or a whole number from 0 on, found '1.5'",
+      { correlationId: 1.5 },
+    ],
+    [
+      "'correlationId' of a BLS request must be a string or a whole number from 0 on, found '-1'",
+      { correlationId: -1n },
+    ],
+    [
+      "'requestedOutputNames' of a BLS request must be a list of strings, found 'OUT'",
+      { requestedOutputNames: "OUT" },
+    ],
+    [
+      "'parameters.a' of a BLS request must be a string, a boolean or a finite number, found type 'Object'",
+      { parameters: { a: {} } },
+    ],
+    [
+      "'parameters.a' of a BLS request must be a string, a boolean or a finite number, found 'NaN'",
+      { parameters: { a: NaN } },
+    ],
+    ["'parameters' of a BLS request must be an object, found type 'Array'", { parameters: [] }],
+    [
+      "'timeout' of a BLS request must be a whole number of microseconds from 0 on, found '-1'",
+      { timeout: -1 },
+    ],
+    [
+      "'timeout' of a BLS request must be a whole number of microseconds from 0 on, found '1.5'",
+      { timeout: 1.5 },
+    ],
+    ["'priority' of a BLS request must be a whole number from 0 on, found '1.5'", { priority: 1.5 }],
+    ["'requestId' of a BLS request must be a string, found '5'", { requestId: 5 }],
+    [
+      "'modelVersion' of a BLS request must be a string or a whole number, found '1.5'",
+      { modelVersion: 1.5 },
+    ],
+    [
+      "'flags' of a BLS request must be made of triton.SEQUENCE_START and triton.SEQUENCE_END, found '4'",
+      { flags: 4 },
+    ],
+    [
+      "'signal' of a BLS request must be an AbortSignal, found type 'AbortController'",
+      { signal: new AbortController() },
+    ],
+    ["inputs of BLS requests must be a list, found type 'Object'", { inputs: {} }],
+    ["a BLS request has no member 'requestedOutputs'; it has modelName, ", { requestedOutputs: ["OUT"] }],
+  ])("are refused with the reason: %s", async (text, change) => {
+    const refusals: unknown[] = [];
+    const { run, asked } = await bench(
+      asking(async ({ infer, inferStream }) => {
+        const wrong = { modelName: "a", inputs: [], ...change };
+        await infer(wrong).catch((thrown: unknown) => refusals.push(thrown));
+        await inferStream(wrong)
+          [Symbol.asyncIterator]()
+          .next()
+          .catch((thrown: unknown) => refusals.push(thrown));
+      }),
+    );
+    await run([request([1])]);
+    const refusal = { name: "ModelError", code: "INVALID_ARG", message: expect.stringContaining(text) };
+    expect(refusals).toMatchObject([refusal, refusal]);
+    expect(asked).toEqual([]);
+  });
+
+  it("carry priority and time-out as they are given", async () => {
+    const { run, asked } = await bench(
+      asking(async ({ infer }) =>
+        infer({ modelName: "a", inputs: [], priority: 99, timeout: 7, requestId: "r" }),
+      ),
+    );
+    await run([request([1])]);
+    expect(asked).toMatchObject([{ priority: 99, timeoutUs: 7, id: "r" }]);
+  });
+
+  it("are given up by their caller's own signal", async () => {
+    const gone = new AbortController();
+    const signals: AbortSignal[] = [];
+    const { run } = await bench(
+      asking(async ({ infer, inferStream }) => {
+        await infer({ modelName: "a", inputs: [], signal: gone.signal });
+        gone.abort();
+        await inferStream({ modelName: "a", inputs: [], signal: gone.signal })[Symbol.asyncIterator]().next();
+      }),
+      {
+        infer: (input, signal) => {
+          signals.push(signal);
+          return Promise.resolve(answerTo(input));
+        },
+      },
+    );
+    await run([request([1])]);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+  });
+
+  it("are over with the last answer that the model owes", async () => {
+    const texts: string[] = [];
+    let held: ModelArgs | undefined;
+    const ask = async (): Promise<void> => {
+      await held?.infer({ modelName: "a", inputs: [] }).then(
+        () => texts.push("asked"),
+        (thrown: unknown) => texts.push(thrown instanceof Error ? thrown.message : ""),
+      );
+    };
+    const batch = await bench(
+      asking((args) => {
+        held = args;
+        return Promise.resolve();
+      }),
+    );
+    await batch.run([request([1])]);
+    await ask();
+    const senders: ResponseSender[] = [];
+    const decoupled = await bench(
+      model((requests, args) => {
+        held = args;
+        senders.push(...requests.map((given) => given.getResponseSender()));
+      }),
+      { config: DECOUPLED },
+    );
+    await decoupled.run([request([1]), request([2])]);
+    for (const sender of senders) {
+      await ask();
+      await sender.send(null, 1);
+    }
+    await ask();
+    const refused = "BLS is only supported during the 'execute' function.";
+    expect(texts).toEqual([refused, "asked", "asked", refused]);
   });
 
   it("load and unload models at any time", async () => {

@@ -22,6 +22,7 @@ export function responseOutcome(response: InferenceResponse, target: ResponseTar
   const { error, outputTensors } = response;
   if (error !== undefined) return { kind: "error", error: InferenceError.from(error).toWire() };
   const parameters = wireParameters(response.parameters);
+  const names = new Set<string>();
   const outputs = outputTensors.flatMap((tensor: unknown) => {
     if (!(tensor instanceof Tensor)) {
       throw invalid(
@@ -29,6 +30,10 @@ export function responseOutcome(response: InferenceResponse, target: ResponseTar
       );
     }
     if (!target.outputs.includes(tensor.name)) return [];
+    if (names.has(tensor.name)) {
+      throw invalid(`output '${tensor.name}' of model '${target.modelName}' stands twice in a response`);
+    }
+    names.add(tensor.name);
     checkRows(tensor, target);
     return [copyOf(tensor)];
   });

@@ -77,6 +77,15 @@ describe("prepareOnnx", () => {
     expect(config.output[0]?.dataType).toBe(DataType.TYPE_FP32);
   });
 
+  it("refuses operators that the engine does not know", async () => {
+    const model = identityModel(ElementType.FLOAT, ["batch", 2]).slice();
+    const at = model.findIndex((_, index) =>
+      [0x42, 4, 0x0a, 0, 0x10].every((byte, n) => model[index + n] === byte),
+    );
+    model[at + 5] = 99;
+    await expect(prepare(specOf("", one(model)))).rejects.toThrow("the operators of ONNX opset 99");
+  });
+
   it("completes nothing where that is switched off", async () => {
     const spec = specOf("", one(identityModel(ElementType.FLOAT, ["batch", 2])));
     await expect(prepare(spec, false)).rejects.toThrow("configuration expects 0 inputs, model provides 1");

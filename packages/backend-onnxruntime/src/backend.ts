@@ -1,5 +1,5 @@
 import type { ModelSpec, PrepareOptions } from "@naiad/core";
-import type { ByteSource, ModelConfig, OnnxModel } from "@naiad/model-config";
+import type { ByteSource, ConfigIssue, ModelConfig, OnnxModel } from "@naiad/model-config";
 import {
   assertNoIssues,
   autoCompleteOnnx,
@@ -9,8 +9,9 @@ import {
 } from "@naiad/model-config";
 import { InferenceError, invariant } from "@naiad/protocol";
 import { configWarnings } from "./config-warnings.ts";
+import { ENGINE_VERSION, HIGHEST_OPSET } from "./engine-version.ts";
 import { declareShapes } from "./declared-shapes.ts";
-import { checkSupported } from "./io-check.ts";
+import { unsupportedTensors } from "./unsupported-tensors.ts";
 import type { ModelLocation } from "./model-files.ts";
 import { externalFilePaths, onnxFilePath } from "./model-files.ts";
 
@@ -23,15 +24,56 @@ export interface PrepareOnnxOptions extends PrepareOptions {
 
 /** Core's `Backend.prepare` for this backend. Outputs that are no tensors are left out, the rest of the model serves. */
 export async function prepareOnnx(model: ModelSpec, options: PrepareOnnxOptions): Promise<ModelConfig> {
+  const { config, issues, warnings } = await inspectOnnx(model, options);
+  assertNoIssues(issues);
+  for (const warning of warnings) options.warn?.(warning);
+  return config;
+}
+
+export interface OnnxInspection {
+  /** Completed, where the options say so. */
+  readonly config: ModelConfig;
+  /** What keeps the model from being served with it; the first is Triton's error. */
+  readonly issues: readonly ConfigIssue[];
+  /** What it asks for in vain. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Holds a configuration against the model's file. Rejects with Triton's text where a file is missing or cannot be read, or
+ * the configuration cannot be completed from it.
+ */
+export async function inspectOnnx(
+  model: ModelSpec,
+  options: Omit<PrepareOnnxOptions, "warn">,
+): Promise<OnnxInspection> {
   const location: ModelLocation = { ...model, files: model.files.entries };
   const path = onnxFilePath(location);
   const onnx = await readOnnxModel(byteSource(model, path, options.signal));
   externalFilePaths(location, path, onnx);
   const config = options.autoComplete ? autoComplete(model.config, onnx, options) : model.config;
-  assertNoIssues(checkOnnxModel(config, declareShapes(onnx, config), { nonTensorOutputs: "omit" }));
-  checkSupported(config);
-  for (const warning of configWarnings(config)) options.warn?.(warning);
-  return config;
+  const issues = checkOnnxModel(config, declareShapes(onnx, config), { nonTensorOutputs: "omit" });
+  return {
+    config,
+    issues: [...issues, ...unsupportedTensors(config), ...unknownOperators(config, onnx)],
+    warnings: configWarnings(config),
+  };
+}
+
+/** ONNX Runtime refuses such a model by its number alone; here that is known before its weights are there. */
+function unknownOperators({ name }: ModelConfig, { opsets }: OnnxModel): readonly ConfigIssue[] {
+  const version = opsets.find(({ domain }) => domain === "" || domain === "ai.onnx")?.version ?? 0;
+  if (version <= HIGHEST_OPSET) return [];
+  return [
+    {
+      code: "INVALID_ARG",
+      message:
+        `unable to load model '${name}', it is made of the operators of ONNX opset ${version}, and ONNX Runtime Web ` +
+        `${ENGINE_VERSION} knows them up to opset ${HIGHEST_OPSET}`,
+      path: "",
+      hint: `export the model with opset ${HIGHEST_OPSET} or below`,
+    },
+  ];
 }
 
 function autoComplete(config: ModelConfig, onnx: OnnxModel, options: PrepareOnnxOptions): ModelConfig {

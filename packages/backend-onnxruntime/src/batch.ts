@@ -15,15 +15,24 @@ import type { Ort } from "./engine.ts";
 import type { PreparedRequest } from "./prepared-request.ts";
 import type { SessionIo, SessionTensor } from "./session-io.ts";
 
-/** The engine's inputs for requests that fit together. The tensors of a single request are handed on as they are. */
+/**
+ * The engine's inputs for requests that fit together, besides those that there are already. The tensors of a single
+ * request are handed on as they are.
+ */
 export function gatherFeeds(
   ort: Ort,
   io: SessionIo,
   batch: readonly PreparedRequest[],
+  present: Readonly<Record<string, OrtTensor>> = {},
 ): Record<string, OrtTensor> {
   const inputs = batch.map((request) => request.inputs);
-  const feeds = batchInputFeeds(ort, io, inputs);
-  for (const { name, datatype, shape, bytes } of gatherInputs(inputs, io.batch.raggedInputs)) {
+  const feeds = { ...batchInputFeeds(ort, io, inputs), ...present };
+  const rest = inputs.map((ofRequest) =>
+    ofRequest.filter(
+      (input): input is BytesTensor => input.kind === "bytes" && !Object.hasOwn(present, input.name),
+    ),
+  );
+  for (const { name, datatype, shape, bytes } of gatherInputs(rest, io.batch.raggedInputs)) {
     invariant(isSupported(datatype), `datatype ${datatype} was refused at load`);
     feeds[name] =
       datatype === "BYTES"

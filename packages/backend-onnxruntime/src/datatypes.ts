@@ -27,6 +27,26 @@ const ORT_TYPES: Readonly<Record<SupportedDatatype, OrtTensor.Type>> = {
   BYTES: "string",
 };
 
+/** The engine's types that WebGPU can hold. */
+export type GpuType = OrtTensor.GpuBufferDataTypes;
+
+/** As `ORT_TYPES`, where WebGPU can hold it. */
+export function gpuType(datatype: SupportedDatatype): GpuType | undefined {
+  switch (datatype) {
+    case "BOOL":
+    case "UINT8":
+    case "UINT32":
+    case "INT32":
+    case "INT64":
+    case "FP16":
+    case "FP32":
+      // The table's values are no narrower than its type says.
+      return ORT_TYPES[datatype] as GpuType;
+    default:
+      return undefined;
+  }
+}
+
 /** Whether the engine can take and give tensors of this datatype: all but BF16. */
 export function isSupported(datatype: Datatype): datatype is SupportedDatatype {
   return datatype !== "BF16";

@@ -2,22 +2,20 @@ import type { ExecutionTimes, InstanceOutcome, InstanceRequest } from "@naiad/co
 import type { ModelConfig, OnnxModel } from "@naiad/model-config";
 import type { DeviceReport, LogLevel } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
-import type { InferenceSession } from "onnxruntime-web";
-import { gatherFeeds, scatterResults } from "./batch.ts";
 import { createSession } from "./create-session.ts";
 import type { EngineBuild, Ort } from "./engine.ts";
 import { engineFailure, mayBeOneRequests, runError } from "./engine-error.ts";
 import { engineThreads } from "./environment.ts";
 import type { ExecutionTarget } from "./execution-target.ts";
-import type { NonFiniteWatch } from "./non-finite.ts";
-import { createNonFiniteWatch } from "./non-finite.ts";
 import { optionalInputs } from "./optional-inputs.ts";
 import type { PreparedRequest } from "./prepared-request.ts";
 import { prepareRequest } from "./prepared-request.ts";
 import { selfCheck } from "./self-check.ts";
-import type { SessionIo } from "./session-io.ts";
 import { sessionIo } from "./session-io.ts";
 import type { ExternalFile } from "./session-options.ts";
+import type { SessionRunnerOptions } from "./session-runner.ts";
+import { deviceTensorsOf, SessionRunner, UnclearGpuError } from "./session-runner.ts";
+import { Stopwatch } from "./stopwatch.ts";
 
 export interface OnnxInstanceSpec {
   readonly config: ModelConfig;
@@ -52,6 +50,8 @@ export interface OnnxExecution {
   readonly times: ExecutionTimes;
   /** Outputs in which NaN or an infinity was seen, those of each run of the engine counted; large ones are sampled. */
   readonly nonFiniteOutputs: number;
+  /** Tensors that were read from the GPU's memory. */
+  readonly readbacks: number;
 }
 
 /**
@@ -82,40 +82,31 @@ function byteSizeOf({ model, externalFiles }: OnnxInstanceSpec): number {
   return externalFiles.reduce((sum, { bytes }) => sum + bytes.byteLength, model.byteLength);
 }
 
-interface SessionInstanceOptions {
-  readonly ort: Ort;
+interface SessionInstanceOptions extends SessionRunnerOptions {
   readonly build: EngineBuild;
-  readonly session: InferenceSession;
-  readonly io: SessionIo;
-  readonly target: ExecutionTarget;
-  readonly hooks: InstanceHooks;
   readonly byteSize: number;
 }
-
-/** Shapes remembered as compiled; beyond that a model counts as one that meets new shapes all the time. */
-const MAX_KNOWN_SHAPES = 256;
 
 class SessionInstance implements OnnxInstance {
   readonly device: DeviceReport;
   readonly #options: SessionInstanceOptions;
-  readonly #knownShapes = new Set<string>();
-  readonly #nonFinite: NonFiniteWatch = createNonFiniteWatch();
-  #nonFiniteOutputs = 0;
+  readonly #runner: SessionRunner;
 
   constructor(options: SessionInstanceOptions) {
     this.#options = options;
+    this.#runner = new SessionRunner(options);
     this.device = deviceReport(options);
   }
 
   async execute(requests: readonly InstanceRequest[]): Promise<OnnxExecution> {
-    const { io } = this.#options;
+    const { io, target } = this.#options;
     const outcomes: InstanceOutcome[] = [];
     const times = new Stopwatch();
-    const nonFiniteBefore = this.#nonFiniteOutputs;
+    const before = counts(this.#runner);
     const batches = new Map<string, PreparedRequest[]>();
     for (const [index, request] of requests.entries()) {
       try {
-        const prepared = prepareRequest(io, index, request);
+        const prepared = prepareRequest(io, index, request, deviceTensorsOf(target));
         const key = io.isBatching ? prepared.batchKey : String(index);
         batches.set(key, [...(batches.get(key) ?? []), prepared]);
       } catch (thrown) {
@@ -129,8 +120,13 @@ class SessionInstance implements OnnxInstance {
         outcomes[index] = results[position] ?? failed(new InferenceError("INTERNAL", "no outcome"));
       }
     }
-    const nonFiniteOutputs = this.#nonFiniteOutputs - nonFiniteBefore;
-    return { outcomes, times: times.result(), nonFiniteOutputs };
+    const after = counts(this.#runner);
+    return {
+      outcomes,
+      times: times.result(),
+      nonFiniteOutputs: after.nonFiniteOutputs - before.nonFiniteOutputs,
+      readbacks: after.readbacks - before.readbacks,
+    };
   }
 
   async release(): Promise<number> {
@@ -138,12 +134,28 @@ class SessionInstance implements OnnxInstance {
     return this.#options.byteSize;
   }
 
+  /** Each by itself, and without those whose inputs cannot be relied on any more. */
+  async #runAgain(batch: readonly PreparedRequest[], times: Stopwatch): Promise<readonly InstanceOutcome[]> {
+    const { io, target } = this.#options;
+    const outcomes: InstanceOutcome[] = [];
+    for (const { index, request } of batch) {
+      try {
+        const prepared = prepareRequest(io, index, request, deviceTensorsOf(target));
+        outcomes.push(...(await this.#runBatch([prepared], times)));
+      } catch (thrown) {
+        outcomes.push(failed(InferenceError.from(thrown)));
+      }
+    }
+    return outcomes;
+  }
+
   /** A batch that fails is run again request by request where the fault may lie in one of them. */
   async #runBatch(batch: readonly PreparedRequest[], times: Stopwatch): Promise<readonly InstanceOutcome[]> {
     try {
-      return await this.#run(batch, times);
+      return await this.#runner.run(batch, times);
     } catch (thrown) {
       times.lap("computeInferNs");
+      if (thrown instanceof UnclearGpuError) return this.#runAgain(batch, times);
       if (thrown instanceof InferenceError) return batch.map(() => failed(thrown));
       const failure = engineFailure(thrown);
       if (batch.length === 1 || !mayBeOneRequests(failure)) return batch.map(() => failed(runError(failure)));
@@ -151,51 +163,6 @@ class SessionInstance implements OnnxInstance {
       for (const prepared of batch) outcomes.push(...(await this.#runBatch([prepared], times)));
       return outcomes;
     }
-  }
-
-  async #run(batch: readonly PreparedRequest[], times: Stopwatch): Promise<readonly InstanceOutcome[]> {
-    const { ort, session, io, hooks } = this.#options;
-    const feeds = gatherFeeds(ort, io, batch);
-    const wanted = new Set(batch.flatMap(({ request }) => request.outputs));
-    const fetches = io.outputs.map(({ name }) => name).filter((name) => wanted.has(name));
-    hooks.onRun(this.#runKind(feeds));
-    times.lap("computeInputNs");
-    const results = await session.run(feeds, fetches, { logSeverityLevel: 4 });
-    this.#checkGpu();
-    times.lap("computeInferNs");
-    const outputs = scatterResults(io, batch, results);
-    this.#countNonFinite(results);
-    times.lap("computeOutputNs");
-    return outputs.map((tensors) => ({ kind: "response", outputs: tensors, parameters: {} }));
-  }
-
-  #countNonFinite(results: InferenceSession.ReturnType): void {
-    const names = this.#nonFinite.look(results);
-    const [first] = names;
-    if (first !== undefined && this.#nonFiniteOutputs === 0) {
-      this.#options.hooks.log("warning", `output '${first}' holds NaN or infinity; this is said once`);
-    }
-    this.#nonFiniteOutputs += names.length;
-  }
-
-  #runKind(feeds: InferenceSession.FeedsType): "first-run" | "run" {
-    const known = this.#knownShapes;
-    const key =
-      this.#options.target.kind === "wasm"
-        ? ""
-        : Object.values(feeds)
-            .map(({ dims }) => dims.join())
-            .join(";");
-    if (known.has(key)) return "run";
-    if (known.size < MAX_KNOWN_SHAPES) known.add(key);
-    return "first-run";
-  }
-
-  #checkGpu(): void {
-    const { target } = this.#options;
-    if (target.kind !== "webgpu") return;
-    const [error] = target.gpu.takeErrors();
-    if (error !== undefined) throw new InferenceError("INTERNAL", `the GPU reports an error: ${error}`);
   }
 }
 
@@ -210,23 +177,13 @@ function deviceReport({ ort, target, build }: SessionInstanceOptions): DeviceRep
   }
 }
 
-function failed(error: InferenceError): InstanceOutcome {
-  return { kind: "error", error: error.toWire() };
+function counts({ nonFiniteOutputs, readbacks }: SessionRunner): {
+  readonly nonFiniteOutputs: number;
+  readonly readbacks: number;
+} {
+  return { nonFiniteOutputs, readbacks };
 }
 
-/** Sums up where the time of an execution goes. */
-class Stopwatch {
-  readonly #spent = { computeInputNs: 0, computeInferNs: 0, computeOutputNs: 0 };
-  #last = performance.now();
-
-  /** Counts the time since the last lap as spent on `phase`. */
-  lap(phase: keyof ExecutionTimes): void {
-    const now = performance.now();
-    this.#spent[phase] += Math.round((now - this.#last) * 1e6);
-    this.#last = now;
-  }
-
-  result(): ExecutionTimes {
-    return { ...this.#spent };
-  }
+function failed(error: InferenceError): InstanceOutcome {
+  return { kind: "error", error: error.toWire() };
 }

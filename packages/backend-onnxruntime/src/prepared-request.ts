@@ -1,8 +1,12 @@
 import type { InstanceRequest } from "@naiad/core";
-import type { BytesTensor, Tensor } from "@naiad/protocol";
+import type { BytesTensor, DeviceTensor, Tensor } from "@naiad/protocol";
 import { InferenceError, elementCount, tensorByteSize } from "@naiad/protocol";
 import { decodeTexts } from "./datatypes.ts";
+import type { PlacedInput } from "./device-inputs.ts";
+import type { DeviceTensors, StoredTensor } from "./device-tensors.ts";
 import type { SessionIo, SessionTensor } from "./session-io.ts";
+
+export type PreparedInput = BytesTensor | PlacedInput;
 
 /** A request whose every tensor the session will take. */
 export interface PreparedRequest {
@@ -10,7 +14,7 @@ export interface PreparedRequest {
   readonly index: number;
   readonly request: InstanceRequest;
   /** In the session's order. */
-  readonly inputs: readonly BytesTensor[];
+  readonly inputs: readonly PreparedInput[];
   /** Content of the BYTES inputs by name. */
   readonly texts: ReadonlyMap<string, readonly string[]>;
   /** Equal for requests that fit into one batch. */
@@ -18,16 +22,22 @@ export interface PreparedRequest {
 }
 
 /**
- * Checks what the engine would answer for a whole batch, so that a bad request fails alone. Throws INVALID_ARG.
+ * Checks what the engine would answer for a whole batch, so that a bad request fails alone. Throws INVALID_ARG. `tensors`
+ * are those that lie on the session's GPU.
  */
-export function prepareRequest(io: SessionIo, index: number, request: InstanceRequest): PreparedRequest {
+export function prepareRequest(
+  io: SessionIo,
+  index: number,
+  request: InstanceRequest,
+  tensors?: DeviceTensors,
+): PreparedRequest {
   const given = new Map(request.inputs.map((tensor) => [tensor.name, tensor]));
   const texts = new Map<string, readonly string[]>();
   const inputs = io.inputs.map((expected) => {
     const own = given.get(expected.name);
-    const tensor = findInput(io, expected, own ?? expected.fallback);
+    const tensor = placed(findInput(io, expected, own ?? expected.fallback), expected, tensors);
     given.delete(expected.name);
-    if (tensor.datatype === "BYTES") texts.set(tensor.name, checkedTexts(tensor));
+    if (tensor.kind === "bytes" && tensor.datatype === "BYTES") texts.set(tensor.name, checkedTexts(tensor));
     return expected.isScalar ? { ...tensor, shape: [] } : tensor;
   });
   for (const name of given.keys()) {
@@ -45,22 +55,38 @@ export function prepareRequest(io: SessionIo, index: number, request: InstanceRe
   return { index, request, inputs, texts, batchKey };
 }
 
-function findInput(io: SessionIo, expected: SessionTensor, tensor: Tensor | undefined): BytesTensor {
+function findInput(io: SessionIo, expected: SessionTensor, tensor: Tensor | undefined): Tensor {
   const { name, datatype } = expected;
   if (tensor === undefined) throw invalid(`inference input '${name}' is missing for model '${io.modelName}'`);
-  if (tensor.kind === "device") {
+  if (tensor.datatype === datatype) return tensor;
+  throw invalid(
+    `inference input '${name}' data-type is '${tensor.datatype}', but model '${io.modelName}' expects '${datatype}'`,
+  );
+}
+
+/** The tensor with its content, which must have the size that its shape says. */
+function placed(
+  tensor: Tensor,
+  { name, datatype }: SessionTensor,
+  tensors: DeviceTensors | undefined,
+): PreparedInput {
+  const input = tensor.kind === "bytes" ? tensor : { ...tensor, stored: storedTensor(tensor, tensors) };
+  const actual = input.kind === "bytes" ? input.bytes.byteLength : input.stored.byteLength;
+  const expected = tensorByteSize(datatype, tensor.shape) ?? actual;
+  if (actual === expected) return input;
+  throw invalid(`unexpected total byte size ${actual} for inference input '${name}', expecting ${expected}`);
+}
+
+function storedTensor({ name, handle }: DeviceTensor, tensors: DeviceTensors | undefined): StoredTensor {
+  if (tensors === undefined) {
     throw invalid(`inference input '${name}' lies on a device, which this instance cannot read`);
   }
-  if (tensor.datatype !== datatype) {
-    throw invalid(
-      `inference input '${name}' data-type is '${tensor.datatype}', but model '${io.modelName}' expects '${datatype}'`,
-    );
+  try {
+    return tensors.get(handle);
+  } catch (thrown) {
+    const { code, message } = InferenceError.from(thrown);
+    throw new InferenceError(code, `inference input '${name}' lies on a device: ${message}`);
   }
-  const byteSize = tensorByteSize(datatype, tensor.shape) ?? tensor.bytes.byteLength;
-  if (byteSize === tensor.bytes.byteLength) return tensor;
-  throw invalid(
-    `unexpected total byte size ${tensor.bytes.byteLength} for inference input '${name}', expecting ${byteSize}`,
-  );
 }
 
 function checkedTexts(tensor: BytesTensor): readonly string[] {

@@ -69,6 +69,26 @@ describe("fetch transport", () => {
     expect(sent[0]?.headers.get("inference-header-content-length")).toBe(String(json.length));
   });
 
+  it("sends tensors as JSON to servers that take nothing else", async () => {
+    const sent: Sent[] = [];
+    const transport = createFetchTransport({
+      tensors: "json",
+      fetch: (url, { body, headers, method }) => {
+        const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : "";
+        sent.push({ url, method, headers: new Headers(headers), body: text });
+        return Promise.resolve(new Response('{"model_name":"m","model_version":"1","outputs":[]}'));
+      },
+    });
+    await createInferenceClient(transport).infer({
+      modelName: "m",
+      inputs: { X: { data: Int32Array.of(1, -2), shape: [2] } },
+    });
+    const [{ body, headers } = { body: "", headers: new Headers() }] = sent;
+    expect(body).toBe('{"inputs":[{"name":"X","datatype":"INT32","shape":[2],"data":[1,-2]}]}');
+    expect(headers.get("content-type")).toBe("application/json");
+    expect(headers.has("inference-header-content-length")).toBe(false);
+  });
+
   it("takes an answer in JSON too", async () => {
     const body =
       '{"model_name":"m","model_version":"1","outputs":[{"name":"Y","datatype":"INT64","shape":[1],"data":[9223372036854775807]}]}';

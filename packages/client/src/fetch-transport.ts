@@ -1,4 +1,4 @@
-import { FUNCTION, InferenceError, STRING, checkOptionKinds, dictionary } from "@naiad/protocol";
+import { FUNCTION, InferenceError, STRING, checkOptionKinds, dictionary, oneOf } from "@naiad/protocol";
 import type { OptionKind } from "@naiad/protocol";
 import type { HttpAnswer } from "./http-answer.ts";
 import { readAnswer } from "./http-answer.ts";
@@ -11,23 +11,29 @@ export interface FetchTransportOptions {
   readonly url?: string;
   /** Sent with every request, for example for a restricted API. */
   readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * How tensors travel. Default `binary`, Triton's extension of the protocol; `json` is for servers of KServe's V2 protocol that
+   * lack it, and cannot carry FP16 and BF16.
+   */
+  readonly tensors?: "binary" | "json";
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
 const OPTIONS: { readonly [Name in keyof Required<FetchTransportOptions>]: OptionKind } = {
   url: STRING,
   headers: dictionary(STRING),
+  tensors: oneOf("binary", "json"),
   fetch: FUNCTION,
 };
 
 /**
- * Triton's HTTP API: Naiad through its service worker, or a real Triton. Tensors travel in binary. The
- * server is not told of an abort before its answer: no browser passes it on to a service worker. Throws a `TypeError` that names an
+ * Triton's HTTP API: Naiad through its service worker, a real Triton, or another server of KServe's V2 protocol. The server is not
+ * told of an abort before its answer: no browser passes it on to a service worker. Throws a `TypeError` that names an
  * option that makes no sense.
  */
 export function createFetchTransport(options: FetchTransportOptions = {}): Transport {
   checkOptionKinds(options, { subject: "createFetchTransport", kinds: OPTIONS });
-  const { url = "", headers = {}, fetch = fetchOfThisRealm } = options;
+  const { url = "", headers = {}, tensors = "binary", fetch = fetchOfThisRealm } = options;
   const base = url.replace(/\/+$/, "");
 
   async function exchange(call: HttpCall, signal: AbortSignal | undefined): Promise<HttpAnswer> {
@@ -55,7 +61,7 @@ export function createFetchTransport(options: FetchTransportOptions = {}): Trans
 
   return {
     async call(operation, input, { signal } = {}) {
-      return readAnswer(operation, await exchange(httpCallOf(operation, input), signal));
+      return readAnswer(operation, await exchange(httpCallOf(operation, input, tensors), signal));
     },
     async *stream() {
       await Promise.resolve();

@@ -1,4 +1,10 @@
-import type { InferenceRequest, JsonObject, OperationInput, OperationName } from "@naiad/protocol";
+import type {
+  InferenceRequest,
+  JsonObject,
+  OperationInput,
+  OperationName,
+  TensorTransfer,
+} from "@naiad/protocol";
 import {
   InferenceError,
   OPERATIONS,
@@ -17,12 +23,16 @@ export interface HttpCall {
   readonly body?: Uint8Array<ArrayBuffer>;
 }
 
-/** Throws INVALID_ARG for what cannot be said over HTTP. The input's bytes are copied into the body. */
+/**
+ * Throws INVALID_ARG for what cannot be said over HTTP. The input's bytes are copied into the body. Tensors travel as
+ * `transfer` says, in both directions.
+ */
 export function httpCallOf<Name extends OperationName>(
   operation: Name,
   input: OperationInput<Name>,
+  transfer: TensorTransfer = "binary",
 ): HttpCall {
-  const content = BODIES[operation](input);
+  const content = BODIES[operation](input, transfer);
   const [withoutBody, withBody = withoutBody] = OPERATIONS[operation].methods;
   const method = content.body === undefined ? withoutBody : withBody;
   invariant(method !== undefined, `${operation} has a method`);
@@ -31,7 +41,9 @@ export function httpCallOf<Name extends OperationName>(
 
 type Body = Pick<HttpCall, "headers" | "body">;
 
-const BODIES: { readonly [Name in OperationName]: (input: OperationInput<Name>) => Body } = {
+const BODIES: {
+  readonly [Name in OperationName]: (input: OperationInput<Name>, transfer: TensorTransfer) => Body;
+} = {
   serverLive: noBody,
   serverReady: noBody,
   serverMetadata: noBody,
@@ -72,10 +84,11 @@ function jsonBody(value: JsonObject): Body {
   return { headers: { "content-type": "application/json" }, body: encodeJson(value) };
 }
 
-/** All tensors in binary, both ways: half the bytes of JSON and the only way for FP16 and BF16. */
-function inferBody(request: InferenceRequest): Body {
-  const tensors = allTensors("binary");
+/** Binary has half the bytes of JSON and is the only way for FP16 and BF16. */
+function inferBody(request: InferenceRequest, transfer: TensorTransfer): Body {
+  const tensors = allTensors(transfer);
   const { body, headerLength } = encodeInferRequest(request, { inputs: tensors, outputs: tensors });
+  if (transfer === "json") return { headers: { "content-type": "application/json" }, body };
   return {
     headers: {
       "content-type": "application/octet-stream",

@@ -62,9 +62,24 @@ export function prepareInfer(call: InferCall): PreparedInfer {
   return { request, transfer: call.transfer === true ? givenBuffers(call.inputs) : [] };
 }
 
-/** For callers that no type checker has seen: the members without which nothing can be sent. */
+const OPTIONS: Readonly<Record<keyof InferCall, true>> = {
+  modelName: true,
+  modelVersion: true,
+  inputs: true,
+  outputs: true,
+  id: true,
+  parameters: true,
+  priority: true,
+  timeoutUs: true,
+  sequence: true,
+  transfer: true,
+};
+
+/** For callers that no type checker has seen: the members without which nothing can be sent, and those that say nothing. */
 function checkCall(call: unknown): void {
-  const { modelName, inputs } = objectOf(call, "infer needs an object of { modelName, inputs }");
+  const options = objectOf(call, "infer needs an object of { modelName, inputs }");
+  for (const name of Object.keys(options)) if (!Object.hasOwn(OPTIONS, name)) throw unknownOption(name);
+  const { modelName, inputs } = options;
   if (typeof modelName !== "string") throw invalid("infer needs the option 'modelName': a string", modelName);
   for (const [name, input] of Object.entries(
     objectOf(inputs, "infer needs the option 'inputs': an object"),
@@ -73,6 +88,14 @@ function checkCall(call: unknown): void {
     if (Array.isArray(data) || ArrayBuffer.isView(data)) continue;
     throw invalid(`the data of input '${name}' must be a typed array or an array`, data);
   }
+}
+
+function unknownOption(name: string): InferenceError {
+  const hint =
+    name === "signal"
+      ? "it belongs into the second argument: infer(call, { signal })"
+      : `it has ${Object.keys(OPTIONS).join(", ")}, and in a second argument signal`;
+  return new InferenceError("INVALID_ARG", `infer has no option '${name}': ${hint}`);
 }
 
 function objectOf(value: unknown, expected: string): Readonly<Record<string, unknown>> {

@@ -305,6 +305,14 @@ describe.each(WAYS)("InferenceClient over $name", ({ open }) => {
       [undefined, "infer needs an object of { modelName, inputs }, but got undefined"],
       [null, "infer needs an object of { modelName, inputs }, but got null"],
       [{ inputs: {} }, "infer needs the option 'modelName': a string, but got undefined"],
+      [
+        { modelName: "echo", inputs: {}, signal: AbortSignal.abort() },
+        "infer has no option 'signal': it belongs into the second argument: infer(call, { signal })",
+      ],
+      [
+        { modelName: "echo", inputs: {}, timeout: 5 },
+        "infer has no option 'timeout': it has modelName, modelVersion, inputs, outputs, id, parameters, priority, timeoutUs",
+      ],
       [{ modelName: 5, inputs: {} }, "infer needs the option 'modelName': a string, but got 5"],
       [{ modelName: "echo" }, "infer needs the option 'inputs': an object, but got undefined"],
       [{ modelName: "echo", inputs: [{ data }] }, "infer needs the option 'inputs': an object"],

@@ -38,3 +38,8 @@ export type { VerificationOptions } from "./verification/verified-backend.ts";
 export { createVerifiedBackend } from "./verification/verified-backend.ts";
 export type { ResponseStream } from "./server/response-stream.ts";
 export { createResponseStream } from "./server/response-stream.ts";
+export type { CheckContext } from "./check/check-model.ts";
+export type { CheckRepository } from "./check/check-repository.ts";
+export { checkRepository } from "./check/check-repository.ts";
+export type { Inspection, ModelInspector } from "./check/model-inspector.ts";
+export type { RepositoryFinding } from "./check/finding-sheet.ts";

@@ -1,5 +1,13 @@
 import type { ModelConfig } from "@naiad/model-config";
-import type { DeviceReport, LogLevel, Parameters, SequenceFlags, Tensor, WireError } from "@naiad/protocol";
+import type {
+  DeviceReport,
+  DeviceTensor,
+  LogLevel,
+  Parameters,
+  SequenceFlags,
+  Tensor,
+  WireError,
+} from "@naiad/protocol";
 
 /**
  * The holes in the walls of this package: everything the server needs from the place it runs in.
@@ -208,10 +216,15 @@ export interface PrepareOptions {
 /** One request of a batch, already valid for the model. Tensors keep their batch dimension. */
 export interface InstanceRequest {
   readonly id: string;
-  /** Also the control and state tensors of a sequence batcher. */
+  /**
+   * Also the control and state tensors of a sequence batcher. One may lie in the memory of a device, of the instance's own
+   * worker or another's; where that worker is gone the request, and it alone, ends with an error.
+   */
   readonly inputs: readonly Tensor[];
   /** Names of the outputs wanted; empty for a row that only fills a place in the batch. */
   readonly outputs: readonly string[];
+  /** Those of them that may be answered as tensors in the instance's device memory. Others must not. */
+  readonly keepOnDevice?: readonly string[];
   /** Rows along the batch dimension; 0 for a model without one. */
   readonly batchSize: number;
   readonly parameters: Parameters;
@@ -268,6 +281,8 @@ export type ExecutionResult =
       readonly times: ExecutionTimes;
       /** Outputs in which NaN or an infinity was seen, where the backend looks. */
       readonly nonFiniteOutputs?: number;
+      /** Tensors that were read from a device's memory for it, its own outputs among them. */
+      readonly readbacks?: number;
     }
   | LossResult;
 
@@ -281,6 +296,19 @@ export interface LossResult {
   readonly culprit: boolean;
 }
 
+/** The memory of a device, in which an instance may leave outputs for others of its worker. */
+export interface DeviceMemory {
+  /** As in `DeviceTensor.worker`. Instances with equal ones take each other's tensors without reading them. */
+  readonly worker: string;
+  /** The worker has ended, and everything in this memory with it. */
+  readonly isLost: boolean;
+  /**
+   * To be called exactly once for each tensor that an execution gave; does nothing after a loss. Executions that were
+   * handed over before still find the tensor.
+   */
+  dispose(tensor: DeviceTensor): void;
+}
+
 /**
  * A loaded model that runs one batch at a time: it is free for the next when the execution has resolved, although
  * decoupled requests may still be open then. After a loss it is useless: the owner creates another, and what was open is
@@ -288,6 +316,8 @@ export interface LossResult {
  */
 export interface ModelInstance {
   readonly device: DeviceReport;
+  /** Absent where every output is given as bytes. */
+  readonly deviceMemory?: DeviceMemory;
   /**
    * Takes over the inputs' buffers only as far as it is their sole owner; the caller keeps what it needs for a retry.
    * Always resolves, also when the worker dies under it. Without a context no decoupled request can be answered.

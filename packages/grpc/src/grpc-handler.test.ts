@@ -10,7 +10,8 @@ import {
   ModelMetadataRequestSchema,
   ModelMetadataResponseSchema,
 } from "./gen/grpc_service_pb.ts";
-import { createGrpcHandler, isGrpcTarget } from "./grpc-handler.ts";
+import { createGrpcHandler } from "./grpc-handler.ts";
+import { isGrpcTarget } from "./grpc-target.ts";
 
 const SERVICE = "/inference.GRPCInferenceService/";
 

@@ -10,16 +10,20 @@ import { compressionsOf } from "./content-compression.ts";
 import { DEFAULT_MAX_MESSAGE_SIZE, type GrpcOptions } from "./grpc-options.ts";
 import { createGrpcRoutes } from "./grpc-routes.ts";
 
+/** Bytes that no message has. */
+const NEVER = Number.MAX_SAFE_INTEGER;
+
 /**
  * Triton's gRPC API over the operations, for exchanges: real gRPC where trailers reach the client and parts of the body
  * come as they are sent, gRPC-Web and Connect everywhere. The handler never rejects. A request with its whole body is
  * answered too where the method is a stream: its messages are all there at once.
  */
 export function createGrpcHandler(options: GrpcOptions): StreamingExchangeHandler {
-  const { maxMessageSize = DEFAULT_MAX_MESSAGE_SIZE, compression } = options;
+  const { maxMessageSize = DEFAULT_MAX_MESSAGE_SIZE, compression, compressedResponses = "none" } = options;
   const router = createConnectRouter({
     readMaxBytes: maxMessageSize,
     writeMaxBytes: maxMessageSize,
+    ...(compressedResponses === "none" && { compressMinBytes: NEVER }),
     ...(compression !== undefined && { acceptCompression: compressionsOf(compression) }),
   });
   createGrpcRoutes(options)(router);
@@ -36,14 +40,6 @@ export function createGrpcHandler(options: GrpcOptions): StreamingExchangeHandle
       return emptyResponse(500);
     }
   };
-}
-
-/** Whether a request is one for the gRPC handler: nothing of Triton's HTTP API has such a path. */
-export function isGrpcTarget(rawTarget: string): boolean {
-  return (
-    rawTarget.startsWith("/inference.GRPCInferenceService/") ||
-    rawTarget.startsWith("/grpc.health.v1.Health/")
-  );
 }
 
 async function answer(

@@ -10,6 +10,11 @@ export interface GrpcOptions {
   readonly headerForwardPattern?: string;
   /** Without it compressed messages are answered with UNIMPLEMENTED and no response is compressed. */
   readonly compression?: GrpcCompression;
+  /**
+   * Which responses are compressed for clients that take it: none (default), since most clients say that they do and only
+   * lose time, or those that are long enough.
+   */
+  readonly compressedResponses?: "none" | "long";
 }
 
 export interface GrpcCompression {

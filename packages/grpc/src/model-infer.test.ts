@@ -337,10 +337,14 @@ describe("ModelInfer", () => {
     );
   });
 
-  it("packs and unpacks where it has the means", async () => {
+  it.each([
+    { compressedResponses: undefined, expected: [] },
+    { compressedResponses: "long", expected: ["gzip"] },
+  ] as const)("unpacks, and packs $compressedResponses", async ({ compressedResponses, expected }) => {
     const packed: string[] = [];
     const handler = createGrpcHandler({
       handlers: new EchoServer(),
+      ...(compressedResponses && { compressedResponses }),
       compression: {
         compress: (encoding, bytes) => {
           packed.push(encoding);
@@ -358,6 +362,6 @@ describe("ModelInfer", () => {
       id: "a".repeat(5000),
     });
     expect(id).toBe("a".repeat(5000));
-    expect(packed).toEqual(["gzip"]);
+    expect(packed).toEqual(expected);
   });
 });

@@ -4,6 +4,7 @@ import {
   InferenceError,
   type InferenceRequest,
   type ParameterValue,
+  sequenceOrNone,
 } from "@naiad/protocol";
 import type { InferParameter } from "./gen/grpc_service_pb.ts";
 import { type ParameterMap, readCustomParameter, wrongType } from "./infer-parameter.ts";
@@ -35,11 +36,11 @@ export function readRequestParameters(parameters: ParameterMap): RequestParamete
     else if (name.startsWith("triton_")) throw reserved();
     else defineParameter(custom, name, readCustomParameter(name, parameter));
   }
-  const hasSequence = start || end || (sequenceId !== 0n && sequenceId !== "");
+  const sequence = sequenceOrNone({ id: sequenceId, start, end });
   return {
     parameters: custom,
     emptyFinalResponse,
-    ...(hasSequence && { sequence: { id: sequenceId, start, end } }),
+    ...(sequence !== undefined && { sequence }),
     ...(priority !== 0 && { priority }),
     ...(timeoutUs !== 0 && { timeoutUs }),
   };

@@ -191,9 +191,9 @@ describe("an ensemble", () => {
   });
 
   it("counts against the byte budget once, and its models never", async () => {
-    // Room for the 16 bytes of one request: the 16 that pass between its steps are not asked for any.
+    // Room for the 16 bytes of one request, and what it takes besides: the 16 that pass between its steps need none.
     const http = await start(TWICE, {
-      options: { maxInflightBytes: 16 },
+      options: { maxInflightBytes: 16 + 4096 },
       backend: { ...addSubBackend, latencyNs: 1e6 },
     });
     const answers = await Promise.all([1, 2].map(() => http.post("/v2/models/twice/infer", A_AND_B)));

@@ -1,4 +1,4 @@
-import { InferenceError } from "@naiad/protocol";
+import { InferenceError, nearestName } from "@naiad/protocol";
 import { dataTypeName, tryConfigDatatype } from "./config-datatype.ts";
 import type { ConfigIssue } from "./config-issue.ts";
 import { invalid } from "./config-issue.ts";
@@ -28,7 +28,7 @@ export function checkOnnxModel(
     const controls = findControls(config);
     return [
       ...controls.flatMap((control) => checkControl(config, control, inputs)),
-      ...checkInputCount(config, inputs.length, controls.length),
+      ...checkInputCount(config, inputs, controls),
       ...checkInputs(config, [...inputs, ...overridable]),
       ...checkStates(config, { inputs, outputs }),
       ...checkBatchInputs(config, inputs),
@@ -83,19 +83,27 @@ function checkControl(
 
 function checkInputCount(
   config: ModelConfig,
-  provided: number,
-  controlCount: number,
+  tensors: readonly OnnxTensor[],
+  controls: readonly SequenceControl[],
 ): readonly ConfigIssue[] {
   const states =
-    config.schedulingChoice.case === "sequenceBatching" ? config.schedulingChoice.value.state.length : 0;
+    config.schedulingChoice.case === "sequenceBatching" ? config.schedulingChoice.value.state : [];
   const required = config.input.filter(({ optional }) => !optional).length;
-  const expected = required + config.batchInput.length + controlCount + states;
-  if (expected === provided) return [];
+  const expected = required + config.batchInput.length + controls.length + states.length;
+  if (expected === tensors.length) return [];
+  const declared = new Set([
+    ...config.input.map(({ name }) => name),
+    ...config.batchInput.flatMap(({ targetName }) => targetName),
+    ...controls.map(({ tensorName }) => tensorName),
+    ...states.map(({ inputName }) => inputName),
+  ]);
+  const undeclared = tensors.filter(({ name }) => !declared.has(name)).map(({ name }) => `'${name}'`);
   return [
     invalid(
       "input",
       `unable to load model '${config.name}', configuration expects ${expected} inputs, ` +
-        `model provides ${provided}`,
+        `model provides ${tensors.length}`,
+      undeclared.length === 0 ? undefined : `the configuration lacks ${undeclared.join(", ")}`,
     ),
   ];
 }
@@ -113,13 +121,13 @@ function checkInputs(config: ModelConfig, tensors: readonly OnnxTensor[]): reado
       ];
     }
     const tensor = tensors.find(({ name }) => name === input.name);
-    if (tensor === undefined) return [invalid(path, describeUnexpected("input", input.name, tensors))];
-    const fault =
-      describeTypeFault(config, input, tensor, "input") ??
-      (input.allowRaggedBatch
-        ? describeRaggedFault(config, input, tensor)
-        : describeShapeFault(config, input, tensor, { compare: "loosely" }));
-    return fault === undefined ? [] : [invalid(path, fault)];
+    if (tensor === undefined) return [unexpected("input", input.name, tensors, path)];
+    const type = describeTypeFault(config, input, tensor, "input");
+    if (type !== undefined) return [invalid(path, type, typeHint(tensor))];
+    const fault = input.allowRaggedBatch
+      ? describeRaggedFault(config, input, tensor)
+      : describeShapeFault(config, input, tensor, { compare: "loosely" });
+    return fault === undefined ? [] : [invalid(path, fault, shapeHint(config, tensor))];
   });
 }
 
@@ -170,13 +178,41 @@ function checkOutputs(config: ModelConfig, tensors: readonly OnnxTensor[]): read
   return config.output.flatMap((output, index) => {
     const path = `output[${index}]`;
     const tensor = tensors.find(({ name }) => name === output.name);
-    if (tensor === undefined) return [invalid(path, describeUnexpected("output", output.name, tensors))];
+    if (tensor === undefined) return [unexpected("output", output.name, tensors, path)];
     const typeFault = describeTypeFault(config, output, tensor, "output");
-    if (typeFault !== undefined) return [invalid(path, typeFault)];
+    if (typeFault !== undefined) return [invalid(path, typeFault, typeHint(tensor))];
     if (batchOutputs.has(output.name)) return [];
     const shapeFault = describeShapeFault(config, output, tensor, { compare: "exactly" });
-    return shapeFault === undefined ? [] : [invalid(path, shapeFault)];
+    return shapeFault === undefined ? [] : [invalid(path, shapeFault, shapeHint(config, tensor))];
   });
+}
+
+function unexpected(
+  kind: "input" | "output",
+  name: string,
+  tensors: readonly OnnxTensor[],
+  path: string,
+): ConfigIssue {
+  const names = tensors.map((tensor) => tensor.name);
+  const near = nearestName(name, names);
+  const hint = near === undefined ? undefined : `did you mean "${near}"?`;
+  return invalid(path, describeUnexpected(kind, name, tensors), hint);
+}
+
+function typeHint({ elementType }: OnnxTensor): string | undefined {
+  const provided = tryConfigDatatype(onnxDataType(elementType));
+  return provided === undefined ? undefined : `write data_type: ${dataTypeName(onnxDataType(elementType))}`;
+}
+
+/** What `describeShapeFault` would accept. */
+function shapeHint({ maxBatchSize }: ModelConfig, { dims }: OnnxTensor): string {
+  if (maxBatchSize > 0 && dims[0] !== -1) {
+    return "write max_batch_size: 0 and the whole shape as dims, or export the model with a variable first dimension";
+  }
+  const own = dims.slice(maxBatchSize > 0 ? 1 : 0).map((dim) => (dim === 0 ? -1 : dim));
+  return own.length > 0
+    ? `write dims: [ ${own.join(", ")} ]`
+    : `write dims: [ 1 ]${maxBatchSize > 0 ? " reshape { shape: [ ] }" : ""}`;
 }
 
 function describeUnexpected(kind: "input" | "output", name: string, tensors: readonly OnnxTensor[]): string {

@@ -8,10 +8,12 @@ export interface ConfigIssue {
   readonly message: string;
   /** The field in the names of the proto file: `input[0].dims`; empty for the configuration as a whole. */
   readonly path: string;
+  /** What to write instead, where that is known. */
+  readonly hint?: string;
 }
 
-export function invalid(path: string, message: string): ConfigIssue {
-  return { code: "INVALID_ARG", message, path };
+export function invalid(path: string, message: string, hint?: string): ConfigIssue {
+  return { code: "INVALID_ARG", message, path, ...(hint !== undefined && { hint }) };
 }
 
 /** Triton stops at the first issue: throws it as an InferenceError, if there is one. */

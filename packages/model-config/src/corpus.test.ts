@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { byteSourceOf, ModelConfigSchema, readConfigText, readOnnxModel } from "./index.ts";
-import { findTextFault } from "./text-position.ts";
+import { findTextFaults } from "./text-position.ts";
 
 // Triton's own configurations, and small models. The folder is not part of the repository. What these texts mean, and what
 // Triton says to them, `npm run conformance` holds against the whole server.
@@ -25,7 +25,7 @@ describe.skipIf(folder === undefined)(`texts of Triton's repositories${note}`, (
         bytes[Math.floor(random() * bytes.length)] = Math.floor(random() * 256);
         const damaged = bytes.toString("utf8");
         const result = readConfigText(damaged);
-        const isReadable = findTextFault(ModelConfigSchema, damaged) === undefined;
+        const isReadable = findTextFaults(ModelConfigSchema, damaged).length === 0;
         expect({ name, damaged, isReadable }).toEqual({
           name,
           damaged,

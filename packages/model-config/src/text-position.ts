@@ -129,7 +129,8 @@ function readPlainValue(cursor: Cursor, read: () => void): void {
     read();
   } catch (thrown) {
     const { token } = cursor;
-    const isValue = token.kind !== "bad" && token.kind !== "end" && (token.kind !== "symbol" || "{<[".includes(token.text));
+    const isValue =
+      token.kind !== "bad" && token.kind !== "end" && (token.kind !== "symbol" || "{<[".includes(token.text));
     if (!(thrown instanceof FaultSignal) || !isValue) throw thrown;
     cursor.faults.push(thrown.fault);
     skipValue(cursor);
@@ -142,7 +143,7 @@ function skipValue(cursor: Cursor): void {
   takeSymbol(cursor, "-");
   switch (cursor.token.kind) {
     case "string":
-      while (cursor.token.kind === "string") advance(cursor);
+      takeStrings(cursor);
       return;
     case "name":
     case "integer":
@@ -159,6 +160,11 @@ function skipValue(cursor: Cursor): void {
     case "end":
       throw expected(token, "a value");
   }
+}
+
+/** Adjacent literals are one string. */
+function takeStrings(cursor: Cursor): void {
+  while (cursor.token.kind === "string") advance(cursor);
 }
 
 /** To the bracket that closes the next token, which opens. */

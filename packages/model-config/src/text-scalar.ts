@@ -1,7 +1,7 @@
 import type { DescEnum } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import type { Cursor } from "./text-cursor.ts";
-import { advance, expected, FaultSignal, nameHint, takeSymbol } from "./text-cursor.ts";
+import { advance, expected, FaultSignal, nameHint, note, takeSymbol } from "./text-cursor.ts";
 import type { TextToken } from "./text-scanner.ts";
 
 /** Takes a value of an enum, by name or number; a number need not have a name. */
@@ -11,7 +11,11 @@ export function readEnum(cursor: Cursor, desc: DescEnum): void {
   const token = cursor.token;
   if (token.kind === "name" && !isNegative) {
     if (!desc.values.some(({ name }) => name === token.text)) {
-      throw new FaultSignal(token, `"${token.text}" is not a value of ${desc.name}`, enumHint(token.text, desc));
+      throw new FaultSignal(
+        token,
+        `"${token.text}" is not a value of ${desc.name}`,
+        enumHint(token.text, desc),
+      );
     }
   } else if (token.kind === "integer") {
     checkRange(start, isNegative ? -token.value : token.value, INTEGER_RANGES.int32);
@@ -86,7 +90,7 @@ function readString(cursor: Cursor): void {
   try {
     new TextDecoder("utf-8", { fatal: true }).decode(Uint8Array.from(bytes));
   } catch {
-    throw new FaultSignal(first, "string is not valid UTF-8");
+    note(cursor, first, "string is not valid UTF-8");
   }
 }
 

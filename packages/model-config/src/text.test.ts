@@ -225,7 +225,7 @@ platform: "x" platform: 3
     expect(faults.map(({ line, column }) => [line, column])).toEqual([
       [2, 1],
       [3, 17],
-      [4, 15],
+      [4, 17],
       [4, 30],
       [4, 45],
       [4, 50],
@@ -237,10 +237,11 @@ platform: "x" platform: 3
       [10, 15],
     ]);
     expect(faults.at(-1)?.reason).toBe('expected ":" after "dims", found "1"');
-    expect(findConfigFaults(text.replace("dims 1", "dims: 1")).slice(-2).map(({ reason }) => reason)).toEqual([
-      'non-repeated field "platform" is specified multiple times',
-      'expected a string, found "3"',
-    ]);
+    expect(
+      findConfigFaults(text.replace("dims 1", "dims: 1"))
+        .slice(-2)
+        .map(({ reason }) => reason),
+    ).toEqual(['non-repeated field "platform" is specified multiple times', 'expected a string, found "3"']);
     expect(findConfigFaults('name: "m"')).toEqual([]);
   });
 

@@ -1,4 +1,7 @@
 export { startServer } from "./sdk/start-server.ts";
+export { diagnose } from "./sdk/diagnose.ts";
+export type { Diagnosis } from "./sdk/diagnose.ts";
+export type { PlatformFacts, PlatformFinding } from "./sdk/judge-platform.ts";
 export type { NaiadServer } from "./sdk/naiad-server.ts";
 export type {
   ModelRepositoryOption,

@@ -6,6 +6,8 @@ import { type FileHash, type HashCache, hashFile } from "./hash-file.ts";
 export interface ScanOptions {
   /** Given again, unchanged files are not read again. */
   readonly cache?: HashCache;
+  /** In place of reading the whole file for its hashes. */
+  readonly describe?: (path: string) => Promise<Pick<FileHash, "size" | "sha256" | "chunks">>;
   /** Told of what is left out although it is not hidden. */
   readonly onWarning?: (message: string) => void;
 }
@@ -24,12 +26,13 @@ export async function scanRepository(
   options: ScanOptions = {},
 ): Promise<RepositoryManifest> {
   const cache: HashCache = options.cache ?? new Map<string, FileHash>();
+  const describe = options.describe ?? ((path: string) => hashFile(path, cache));
   const onWarning = options.onWarning ?? (() => undefined);
   const root = await realpath(directory);
   const models: ManifestModel[] = [];
   for (const entry of await visibleEntries(directory, onWarning)) {
     if (entry.kind === "file" || leadsBack(entry, [root], onWarning)) continue;
-    models.push(await scanModel(entry, { root, cache, onWarning }));
+    models.push(await scanModel(entry, { root, describe, onWarning }));
   }
   return { models };
 }
@@ -45,7 +48,7 @@ interface Entry {
 
 interface Scan {
   readonly root: string;
-  readonly cache: HashCache;
+  readonly describe: NonNullable<ScanOptions["describe"]>;
   readonly onWarning: (message: string) => void;
 }
 
@@ -63,7 +66,7 @@ async function scanModel(model: Entry, scan: Scan): Promise<ManifestModel> {
     ]) {
       const path = relative(model.path, entry.path).split(sep).join("/");
       if (entry.kind === "file") {
-        const { size, sha256, chunks } = await hashFile(entry.realPath, scan.cache);
+        const { size, sha256, chunks } = await scan.describe(entry.realPath);
         files.push({ path, size, sha256, chunks });
         continue;
       }

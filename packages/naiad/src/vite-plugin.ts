@@ -1,10 +1,11 @@
-import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { BOOLEAN, STRING, checkOptionKinds, dictionary } from "@naiad/protocol";
 import type { OptionKind } from "@naiad/protocol";
 import type { Plugin, ResolvedConfig } from "vite";
 import { copyAssets, copyRepository } from "./site/copy-site.ts";
 import { isolateOrigin, serveSite } from "./site/middleware.ts";
+import { ownDirectories } from "./site/package-directories.ts";
+import type { PackageDirectories } from "./site/package-directories.ts";
 import { createSite, type Site } from "./site/site.ts";
 
 export interface NaiadPluginOptions {
@@ -23,12 +24,6 @@ export interface NaiadPluginOptions {
   readonly crossOriginIsolation?: boolean;
   /** Folder of the workers below `base`. Default `naiad`. */
   readonly assetsBase?: string;
-}
-
-/** Where the plugin finds what it serves; tests give their own. */
-export interface PackageDirectories {
-  readonly dist: string;
-  readonly ort: string;
 }
 
 const OPTIONS: { readonly [Name in keyof Required<NaiadPluginOptions>]: OptionKind } = {
@@ -97,14 +92,6 @@ export function naiad(
         await copyRepository(site, { directory, target: join(target, urlPath), filesAreThere });
       }
     },
-  };
-}
-
-function ownDirectories(): PackageDirectories {
-  const require = createRequire(import.meta.url);
-  return {
-    dist: join(dirname(require.resolve("naiad/package.json")), "dist"),
-    ort: dirname(require.resolve("onnxruntime-web/ort-wasm-simd-threaded.wasm")),
   };
 }
 

@@ -67,6 +67,10 @@ export interface InstanceReport {
   readonly executionCount: number;
   /** Outputs in which NaN or an infinity was seen, large ones sampled; absent where there was none. */
   readonly nonFiniteOutputs?: number;
+  /** Tensors that its executions have read from the GPU's memory; absent where there was none. */
+  readonly readbacks?: number;
+  /** Outputs of its that lie in the GPU's memory for other steps of ensembles; absent where there is none. */
+  readonly deviceTensors?: number;
   /** How many times its worker was replaced. */
   readonly replacements: number;
 }

@@ -9,6 +9,7 @@ import {
 } from "./json-access.ts";
 import type { JsonNode } from "./json-node.ts";
 import type { InferenceRequest, Parameters, ParameterValue, SequenceFlags } from "./messages.ts";
+import { sequenceOrNone } from "./sequence-flags.ts";
 import { InferenceError } from "./status.ts";
 import type { TensorTransfer } from "./tensor-transfers.ts";
 
@@ -55,11 +56,11 @@ export function readInferParameters(node: JsonNode): InferParameters {
     else if (name.startsWith("triton_")) throw reservedParameter();
     else defineParameter(custom, name, readCustomParameter(name, value));
   }
-  const hasSequence = start || end || (sequenceId !== 0n && sequenceId !== "");
+  const sequence = sequenceOrNone({ id: sequenceId, start, end });
   return {
     custom,
     defaultTransfer,
-    ...(hasSequence && { sequence: { id: sequenceId, start, end } }),
+    ...(sequence !== undefined && { sequence }),
     ...(priority !== 0 && { priority }),
     ...(timeoutUs !== 0 && { timeoutUs }),
   };

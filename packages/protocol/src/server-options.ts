@@ -37,6 +37,11 @@ export interface ServerOptions {
   readonly httpRestrictedApis: readonly RestrictedApi[];
   /** Regular expression for names of request headers that become parameters of the request; `""`: none. */
   readonly httpHeaderForwardPattern: string;
+  /** As those of HTTP, for the services of gRPC. */
+  readonly grpcRestrictedProtocols: readonly RestrictedApi[];
+  readonly grpcHeaderForwardPattern: string;
+  /** Whether responses are compressed where the client takes that. Triton's levels are all one here. */
+  readonly grpcInferResponseCompressionLevel: GrpcCompressionLevel;
   /** Whether there are metrics at all. */
   readonly allowMetrics: boolean;
   readonly metricsConfig: MetricsConfig;
@@ -46,7 +51,7 @@ export interface ServerOptions {
   readonly rateLimitResources: readonly RateLimitResource[];
   /** Beyond Triton: for each model that does not say itself. */
   readonly requestRateLimit: RequestRateLimit;
-  /** Beyond Triton: bytes of inputs that may be queued and executing; 0: as the memory of the device suggests. */
+  /** Beyond Triton: bytes that requests in flight may take, inputs and 4 KiB each; 0: as the device's memory suggests. */
   readonly maxInflightBytes: number;
   /** Beyond Triton: what a browser adds. */
   readonly gpuFallback: "cpu" | "error";
@@ -60,6 +65,8 @@ export interface ServerOptions {
   readonly verify: "auto" | "always" | "off";
   readonly limits: WatchdogLimits;
 }
+
+export type GrpcCompressionLevel = "none" | "low" | "medium" | "high";
 
 /** Triton's `--rate-limit-resource`. */
 export interface RateLimitResource {

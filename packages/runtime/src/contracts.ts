@@ -145,7 +145,14 @@ export interface InstanceContract extends EmptyContract {
         readonly outcomes: readonly InstanceOutcome[];
         readonly times: ExecutionTimes;
         readonly nonFiniteOutputs: number;
+        /** Tensors that were read from a device's memory; absent where there is no device. */
+        readonly readbacks?: number;
       };
+    };
+    /** The bytes of a tensor that an execution has left in the worker. UNAVAILABLE where it is not there. */
+    readonly readTensor: {
+      readonly input: { readonly handle: number };
+      readonly output: { readonly bytes: Uint8Array };
     };
     /** Rejects with the reason where the model says that it is not ready. Answered also while it executes. */
     readonly checkReady: {
@@ -158,6 +165,8 @@ export interface InstanceContract extends EmptyContract {
     };
   };
   readonly notes: {
+    /** Nobody needs the tensor any more once what was asked before is done. */
+    readonly disposeTensor: { readonly handle: number };
     /** There is room for so many more responses of that request. */
     readonly credit: ExecutedRequest & { readonly count: number };
     /** Nobody waits for the request any more: its responses go nowhere, its end is still to be told. */

@@ -15,6 +15,11 @@ describe("replayClassOf", () => {
     ["POST", "/v2/repository/r/models/m/load", "control"],
     ["POST", "/v2/models//infer", "control"],
     ["POST", "/v2/logging", "control"],
+    ["POST", "/inference.GRPCInferenceService/ModelInfer", "pure"],
+    ["POST", "/inference.GRPCInferenceService/ModelStreamInfer", "pure"],
+    ["POST", "/inference.GRPCInferenceService/RepositoryModelLoad", "control"],
+    ["POST", "/inference.GRPCInferenceService/Unheard", "control"],
+    ["POST", "/grpc.health.v1.Health/Check", "pure"],
     ["DELETE", "/v2/models/m/infer", "control"],
   ])("%s %s", (method, target, expected) => {
     expect(replayClassOf(method, target)).toBe(expected);

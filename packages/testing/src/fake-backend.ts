@@ -12,6 +12,8 @@ import type {
 } from "@naiad/core";
 import type { Tensor, WireError } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
+import type { FakeDeviceMemories, FakeDeviceMemory } from "./fake-device-memory.ts";
+import { createFakeDeviceMemories } from "./fake-device-memory.ts";
 
 /** How a fake instance answers one execution. Every kind takes `latencyNs` first (default: the backend's). */
 export type FakeAnswer =
@@ -73,6 +75,8 @@ export interface FakeBackendOptions {
   /** Of an execution, unless its answer says otherwise. */
   readonly latencyNs?: number;
   readonly onExecute?: (execution: FakeExecution) => FakeAnswer;
+  /** The worker in whose device memory the instance of this name leaves outputs; `undefined`, the default, for none. */
+  readonly deviceWorkerOf?: (instanceName: string) => string | undefined;
   readonly onCreate?: (placement: InstancePlacement, generation: number) => FakeCreation;
 }
 
@@ -87,6 +91,9 @@ export interface FakeBackend extends Backend {
   readonly liveCount: number;
   /** Executions that began and have not ended. */
   readonly runningCount: number;
+  readonly deviceMemories: Pick<FakeDeviceMemories, "liveCount" | "faults">;
+  /** Kills the instances of a worker of `deviceWorkerOf`, and what lies in its memory. */
+  loseWorker(key: string, loss?: { readonly culprit?: boolean }): void;
   /** Kills the instance of this name; what it executes is lost with it. */
   lose(instanceName: string, loss?: { readonly reason?: string; readonly culprit?: boolean }): void;
 }
@@ -96,6 +103,7 @@ export function createFakeBackend(options: FakeBackendOptions): FakeBackend {
   const executions: FakeExecution[] = [];
   const generations = new Map<string, number>();
   const live = new Map<string, FakeInstance>();
+  const memories = createFakeDeviceMemories();
   let creationCount = 0;
 
   const create = async (placement: InstancePlacement, signal: AbortSignal): Promise<ModelInstance> => {
@@ -106,7 +114,10 @@ export function createFakeBackend(options: FakeBackendOptions): FakeBackend {
     const creation = options.onCreate?.(placement, generation) ?? { kind: "create" };
     await sleep(clock, creation.latencyNs ?? 0, signal);
     if (creation.kind === "fail") throw creation.error;
-    const instance = new FakeInstance({ ...options, instanceName, generation, executions });
+    const workerKey = options.deviceWorkerOf?.(instanceName);
+    const deviceMemory = workerKey === undefined ? undefined : memories.of(workerKey);
+    const identity = { instanceName, generation, workerKey, deviceMemory };
+    const instance = new FakeInstance({ ...options, ...identity, executions, memories });
     live.set(instanceName, instance);
     void instance.gone.then(() => {
       if (live.get(instanceName) === instance) live.delete(instanceName);
@@ -130,6 +141,14 @@ export function createFakeBackend(options: FakeBackendOptions): FakeBackend {
     get runningCount() {
       return [...live.values()].filter((instance) => instance.isRunning).length;
     },
+    deviceMemories: memories,
+    loseWorker(key, { culprit = true } = {}) {
+      memories.lose(key);
+      for (const instance of [...live.values()]) {
+        if (instance.workerKey === key)
+          instance.lose({ kind: "lost", reason: "killed by the test", culprit });
+      }
+    },
     lose(instanceName, { reason = "killed by the test", culprit = true } = {}) {
       live.get(instanceName)?.lose({ kind: "lost", reason, culprit });
     },
@@ -139,13 +158,17 @@ export function createFakeBackend(options: FakeBackendOptions): FakeBackend {
 interface FakeInstanceOptions extends FakeBackendOptions {
   readonly instanceName: string;
   readonly generation: number;
+  readonly workerKey: string | undefined;
+  readonly deviceMemory: FakeDeviceMemory | undefined;
   readonly executions: FakeExecution[];
+  readonly memories: FakeDeviceMemories;
 }
 
 type Loss = Extract<ExecutionResult, { readonly kind: "lost" }>;
 
 class FakeInstance implements ModelInstance {
   readonly device = { executionProvider: "other", build: "fake", threads: 1 } as const;
+  readonly deviceMemory?: FakeDeviceMemory;
   readonly lost: Promise<string>;
   /** Lost or disposed. */
   readonly gone: Promise<void>;
@@ -158,10 +181,15 @@ class FakeInstance implements ModelInstance {
 
   constructor(options: FakeInstanceOptions) {
     this.#options = options;
+    if (options.deviceMemory !== undefined) this.deviceMemory = options.deviceMemory;
     this.#loss = deferred<Loss>();
     this.#end = deferred();
     this.lost = this.#loss.promise.then(({ reason }) => reason);
     this.gone = this.#end.promise;
+  }
+
+  get workerKey(): string | undefined {
+    return this.#options.workerKey;
   }
 
   get isRunning(): boolean {
@@ -207,11 +235,19 @@ class FakeInstance implements ModelInstance {
     this.#end.resolve();
   }
 
+  /** Only of an instance on a device. */
+  #readbacks(outcomes: readonly InstanceOutcome[], readCount: number): { readonly readbacks?: number } {
+    if (this.deviceMemory === undefined) return {};
+    const outputs = outcomes.flatMap((outcome) => ("outputs" in outcome ? outcome.outputs : []));
+    return { readbacks: readCount + outputs.filter(({ kind }) => kind === "bytes").length };
+  }
+
   async #play(
-    requests: readonly InstanceRequest[],
+    given: readonly InstanceRequest[],
     context: ExecuteContext | undefined,
   ): Promise<ExecutionResult> {
-    const { clock, instanceName, generation, executions, onExecute } = this.#options;
+    const { clock, instanceName, generation, executions, onExecute, memories } = this.#options;
+    const { requests, lost, readCount } = memories.read(given, this.deviceMemory);
     const execution: FakeExecution = {
       instanceName,
       generation,
@@ -238,13 +274,21 @@ class FakeInstance implements ModelInstance {
     const latencyNs = answer.latencyNs ?? this.#options.latencyNs ?? 0;
     await sleep(clock, latencyNs, this.#dying.signal);
     switch (answer.kind) {
-      case "complete":
+      case "complete": {
+        const outcomes = answer.outcomes ?? requests.map(echo);
+        const kept = requests.map((request, index) => {
+          const outcome = outcomes[index];
+          if (lost.has(request) || outcome === undefined) return LOST_INPUT;
+          return this.deviceMemory?.keep(outcome, request) ?? outcome;
+        });
         return {
           kind: "completed",
-          outcomes: answer.outcomes ?? requests.map(echo),
+          outcomes: outcomes.length === requests.length ? kept : outcomes,
+          ...this.#readbacks(kept, readCount),
           times: answer.times ?? { computeInputNs: 0, computeInferNs: latencyNs, computeOutputNs: 0 },
           ...(answer.nonFiniteOutputs !== undefined && { nonFiniteOutputs: answer.nonFiniteOutputs }),
         };
+      }
       case "decoupled":
         return {
           kind: "completed",
@@ -271,6 +315,11 @@ class FakeInstance implements ModelInstance {
     }
   }
 }
+
+const LOST_INPUT: InstanceOutcome = {
+  kind: "error",
+  error: { code: "UNAVAILABLE", message: "an input was lost with its worker" },
+};
 
 /** Every output is one FP32 or INT32 element, whatever its shape is to be. */
 function scripted(

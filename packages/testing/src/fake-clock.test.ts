@@ -56,4 +56,13 @@ describe("createFakeClock", () => {
     again();
     await expect(clock.drain({ maxTimers: 10 })).rejects.toThrow("still a timer after 10");
   });
+
+  it("notices that a timer is set for the same moment for ever", async () => {
+    const clock = createFakeClock();
+    const again = (): void => {
+      clock.after(0, again);
+    };
+    again();
+    await expect(clock.advance(1)).rejects.toThrow("at the same moment");
+  });
 });

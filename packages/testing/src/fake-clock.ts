@@ -4,7 +4,7 @@ import type { CancelTimer, Clock } from "@naiad/core";
 export interface FakeClock extends Clock {
   /**
    * Moves time forward and calls the timers that come due on the way, each at its own time and in order; after each, and
-   * at the end, everything that was waiting for a promise goes on.
+   * at the end, everything that was waiting for a promise goes on. Throws when timers are set for the same moment for ever.
    */
   advance(durationNs: number): Promise<void>;
   /** Lets everything that waits for a promise go on, without moving time. */
@@ -21,6 +21,9 @@ interface Timer {
   readonly atNs: number;
   readonly wake: () => void;
 }
+
+/** More than any test needs. */
+const MAX_TIMERS = 100_000;
 
 /** More links than any chain of promises between two timers has. */
 const MICROTASK_ROUNDS = 100;
@@ -59,14 +62,17 @@ export function createFakeClock(options: { readonly epochMs?: number } = {}): Fa
     async advance(durationNs: number): Promise<void> {
       const untilNs = nowNs + durationNs;
       await settle();
+      let called = 0;
       for (let timer = timers[0]; timer !== undefined && timer.atNs <= untilNs; timer = timers[0]) {
+        called = timer.atNs > nowNs ? 1 : called + 1;
+        if (called > MAX_TIMERS) throw new Error(`still a timer after ${MAX_TIMERS} at the same moment`);
         await runTimer(timer);
       }
       nowNs = untilNs;
       await settle();
     },
     settle,
-    async drain({ maxTimers = 100_000 } = {}): Promise<void> {
+    async drain({ maxTimers = MAX_TIMERS } = {}): Promise<void> {
       await settle();
       let called = 0;
       for (let timer = timers[0]; timer !== undefined; timer = timers[0]) {

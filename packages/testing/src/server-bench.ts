@@ -51,6 +51,9 @@ export const SERVER_OPTIONS: ServerOptions = {
   httpMaxInputSize: 64 * 1024 * 1024,
   httpRestrictedApis: [],
   httpHeaderForwardPattern: "",
+  grpcRestrictedProtocols: [],
+  grpcHeaderForwardPattern: "",
+  grpcInferResponseCompressionLevel: "none",
   allowMetrics: true,
   metricsConfig: DEFAULT_METRICS_CONFIG,
   rateLimit: "off",
@@ -250,6 +253,7 @@ function counted(
 ): Backend {
   return {
     name: backend.name,
+    ...(backend.keepsState !== undefined && { keepsState: backend.keepsState }),
     prepare: prepare ?? ((model, options) => backend.prepare(model, options)),
     createInstance: async (spec, signal) => {
       const instance = await backend.createInstance(spec, signal);
@@ -257,6 +261,7 @@ function counted(
       return {
         device: instance.device,
         lost: instance.lost,
+        ...(instance.deviceMemory !== undefined && { deviceMemory: instance.deviceMemory }),
         execute: (requests, context) => instance.execute(requests, context),
         dispose: async () => {
           await instance.dispose();

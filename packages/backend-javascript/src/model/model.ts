@@ -97,8 +97,9 @@ export interface InferRequest {
   readonly correlationId?: string | number | bigint;
   /** `triton.SEQUENCE_START` and `triton.SEQUENCE_END`. */
   readonly flags?: number;
+  /** 1 is the first; what the model has no level for is its default level. */
   readonly priority?: number;
-  /** Microseconds. */
+  /** Whole microseconds. */
   readonly timeout?: number;
   readonly parameters?: Readonly<Record<string, RequestParameter>>;
   /** Gives the request up, for example `request.signal`. */

@@ -49,16 +49,20 @@ describe("modules without a server", () => {
 
   it.each<[string, Readonly<Record<string, string>>]>([
     [
-      "'1/model.js' imports 'lodash', which is no file of the model: give the file's path ('./…'), and bundle what comes from packages",
+      "1/model.js:1:8 imports 'lodash', which is no file of the model: give the file's path ('./…'), and bundle what comes from packages",
       { "1/model.js": `import "lodash";` },
     ],
     [
-      "'1/model.js' imports './gone.js', and the model has no such file",
-      { "1/model.js": `import "./gone.js";` },
+      "1/lib.js:2:15 imports './gone.js', and the model has no such file",
+      { "1/model.js": `import "./lib.js";`, "1/lib.js": `\nawait import( "./gone.js");` },
     ],
     [
-      "'1/model.js' imports '../../secret.js', and the model has no such file",
+      "1/model.js:1:8 imports '../../secret.js', and the model has no such file",
       { "1/model.js": `import "../../secret.js";`, "secret.js": "" },
+    ],
+    [
+      `1/model.js:2:16 imports './words.json', which is no script: write with { type: "json" } behind it`,
+      { "1/model.js": `\nimport a from  "./words.json";`, "1/words.json": "[]" },
     ],
     [
       "modules import each other in a circle ('1/a.js' -> '1/b.js' -> '1/a.js'), which works only where a service worker serves them",
@@ -68,7 +72,7 @@ describe("modules without a server", () => {
     await expect(assembled(files)).rejects.toThrow(new InferenceError("INVALID_ARG", text));
   });
 
-  it("say which module cannot be read", async () => {
-    await expect(assembled({ "1/model.js": "import {" })).rejects.toThrow("'1/model.js' is no module");
+  it("leave a text that is none to the engine, which says what is wrong", async () => {
+    expect((await assembled({ "1/model.js": "import {" })).made).toEqual(["import {"]);
   });
 });

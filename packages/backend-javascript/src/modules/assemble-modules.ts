@@ -1,9 +1,8 @@
-import { joinedPath } from "@naiad/model-config";
 import { InferenceError } from "@naiad/protocol";
-import { parse } from "es-module-lexer/js";
 import type { FileReader } from "../model-host.ts";
+import { fileImports } from "./file-imports.ts";
 import type { Replacement } from "./rewrite-imports.ts";
-import { importTarget, rewriteImports } from "./rewrite-imports.ts";
+import { rewriteImports } from "./rewrite-imports.ts";
 
 /** Makes an address for a module's text: a blob's, or a `data:` one where a platform imports no blobs. */
 export type MakeModuleUrl = (source: string, mimeType: "text/javascript" | "application/json") => string;
@@ -17,7 +16,8 @@ export interface AssembledModules {
 /**
  * Addresses for a model's modules that need no server: each file's imports of other files are replaced by these files'
  * addresses, and it becomes an address itself. What only a server can do is refused with INVALID_ARG: modules that import
- * each other in a circle. Files named by an expression cannot be found.
+ * each other in a circle. Files named by an expression cannot be found. A text that is no module keeps its own address, so
+ * that importing it tells what is wrong.
  */
 export async function assembleModules(
   entry: string,
@@ -32,7 +32,8 @@ export async function assembleModules(
       const circle = [...importers.slice(importers.indexOf(path)), path]
         .map((name) => `'${name}'`)
         .join(" -> ");
-      throw invalid(
+      throw new InferenceError(
+        "INVALID_ARG",
         `modules import each other in a circle (${circle}), which works only where a service worker serves them`,
       );
     }
@@ -53,43 +54,12 @@ export async function assembleModules(
   }
 
   async function rewritten(path: string, source: string, importers: readonly string[]): Promise<string> {
-    const [imports] = parseModule(path, source);
     const replacements: Replacement[] = [];
-    for (const found of imports) {
-      const target = importTarget(found);
-      if (target.kind === "bare") throw invalid(bareText(path, target.specifier));
-      if (target.kind !== "relative") continue;
-      const imported = resolve(path, target.specifier, files);
+    for (const { found, path: imported } of fileImports(path, source, files) ?? []) {
       replacements.push({ import: found, specifier: await urlOf(imported, importers) });
     }
     return rewriteImports(source, replacements);
   }
 
   return { entryUrl: await urlOf(entry, []), paths };
-}
-
-function parseModule(path: string, source: string): ReturnType<typeof parse> {
-  try {
-    return parse(source, path);
-  } catch (thrown) {
-    throw invalid(`'${path}' is no module: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
-  }
-}
-
-function resolve(importer: string, specifier: string, { paths }: FileReader): string {
-  const directory = importer.slice(0, importer.lastIndexOf("/") + 1);
-  const path = specifier.startsWith("/") ? undefined : joinedPath(directory, specifier);
-  if (path !== undefined && paths.includes(path)) return path;
-  throw invalid(`'${importer}' imports '${specifier}', and the model has no such file`);
-}
-
-function bareText(path: string, specifier: string): string {
-  return (
-    `'${path}' imports '${specifier}', which is no file of the model: give the file's path ('./…'), and bundle ` +
-    "what comes from packages"
-  );
-}
-
-function invalid(message: string): InferenceError {
-  return new InferenceError("INVALID_ARG", message);
 }

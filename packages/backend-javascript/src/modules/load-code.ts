@@ -1,11 +1,18 @@
-import { InferenceError } from "@naiad/protocol";
-import { describeFailure } from "../describe-failure.ts";
 import type { LoadedCode } from "../loaded-code.ts";
 import { modelClassOf } from "../load-model-class.ts";
 import { triton } from "../model/triton.ts";
 import type { FileReader } from "../model-host.ts";
 import { assembleModules } from "./assemble-modules.ts";
 import type { MakeModuleUrl } from "./assemble-modules.ts";
+import type { ModuleAddress } from "./import-failure.ts";
+import { importFailure } from "./import-failure.ts";
+
+/** A place in a module, counted from 1. */
+interface ModulePlace {
+  readonly url: string;
+  readonly line: number;
+  readonly column: number;
+}
 
 export interface CodePlatform {
   /** The platform's own `import()`. */
@@ -13,6 +20,8 @@ export interface CodePlatform {
   readonly makeModuleUrl: MakeModuleUrl;
   /** Whether a server of ours answers at this address. Absent where there is none. */
   readonly isServed?: (url: string) => Promise<boolean>;
+  /** Where a module is no JavaScript: the error itself does not tell. Absent where the platform does not tell either. */
+  readonly placeOf?: (thrown: SyntaxError) => ModulePlace | undefined;
 }
 
 export interface CodeLocation {
@@ -26,38 +35,45 @@ export interface CodeLocation {
 /**
  * Runs a model's modules and gives its class. They come from the server's address where that answers, so that a page's
  * content security policy may stay as strict as `script-src 'self'`, else from addresses made of their text. Rejects with
- * INTERNAL and the thrown text where they fail.
+ * INTERNAL and the thrown text where they fail, with INVALID_ARG where they do not fit together; both name file and line.
  */
 export async function loadCode(location: CodeLocation, platform: CodePlatform): Promise<LoadedCode> {
   const { path } = location;
   // Before the first line of the model runs.
   globalThis.triton = triton;
-  const { url, pathOf } = await addressOf(location, platform);
+  const address = await addressOf(location, platform);
   let module: Readonly<Record<string, unknown>>;
   try {
-    module = await platform.importModule(url);
+    module = await platform.importModule(address.url);
   } catch (thrown) {
-    throw new InferenceError("INTERNAL", describeFailure(thrown, pathOf), { cause: thrown });
+    throw await importFailure(thrown, address, location, platform);
   }
-  return { modelClass: modelClassOf(module, path), path, pathOf };
+  return { modelClass: modelClassOf(module, path), path, pathOf: address.pathOf };
 }
 
 async function addressOf(
   { path, files, servedAt }: CodeLocation,
   { isServed, makeModuleUrl }: CodePlatform,
-): Promise<{ readonly url: string; readonly pathOf: (url: string) => string | undefined }> {
+): Promise<ModuleAddress> {
   if (servedAt !== undefined && isServed !== undefined) {
     const url = servedAt + encodedPath(path);
     if (await isServed(url)) {
       return {
+        kind: "served",
         url,
         pathOf: (place) =>
           place.startsWith(servedAt) ? decodeURIComponent(place.slice(servedAt.length)) : undefined,
+        withPaths: (text) => text.replaceAll(servedAt, ""),
       };
     }
   }
   const { entryUrl, paths } = await assembleModules(path, files, makeModuleUrl);
-  return { url: entryUrl, pathOf: (place) => paths.get(place) };
+  return {
+    kind: "assembled",
+    url: entryUrl,
+    pathOf: (place) => paths.get(place),
+    withPaths: (text) => [...paths].reduce((told, [url, imported]) => told.replaceAll(url, imported), text),
+  };
 }
 
 function encodedPath(path: string): string {

@@ -75,7 +75,7 @@ export function createAdmission({ budget, requestRateLimit, clock }: AdmissionOp
 
   return {
     admit: (request, model) => {
-      const bytes = byteLengthOf(request.inputs);
+      const bytes = REQUEST_BYTES + byteLengthOf(request.inputs);
       if (!budget.fits(bytes)) {
         throw new InferenceError("UNAVAILABLE", `${requestIdPrefix(request.id)}Exceeds maximum queue size`);
       }
@@ -106,6 +106,13 @@ function refusalOf({ id }: ValidRequest, buckets: readonly Bucket[]): InferenceE
 function levelOf({ priority }: ValidRequest, { priority: { levels, defaultLevel } }: ModelSignature): number {
   return priority === 0 || priority > levels ? defaultLevel : priority;
 }
+
+/**
+ * What a request takes besides its inputs, until it is answered: its records, its promises and its place in queues and
+ * lists. Measured in V8: 3.2 KB for one that waits in the dynamic batcher. Without it a flood of tiny requests would fill
+ * the memory and count as nothing.
+ */
+const REQUEST_BYTES = 4096;
 
 /** What lies on a device takes no memory of the server's. */
 function byteLengthOf(inputs: readonly Tensor[]): number {

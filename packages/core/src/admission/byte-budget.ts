@@ -1,7 +1,7 @@
 import type { Capabilities } from "@naiad/protocol";
 import { invariant } from "@naiad/protocol";
 
-/** Bytes of everything that was accepted and not yet answered, and how many there may be. */
+/** Bytes that all requests take that were accepted and not yet answered, and how many there may be. */
 export interface ByteBudget {
   readonly inflightBytes: number;
   readonly maxInflightBytes: number;

@@ -50,6 +50,15 @@ it.each<Case>([
     becomes: [1, 4],
   },
   { what: "more than one row", shape: [2, 4], batchSize: 2, dims: [4], batches: false, becomes: [2, 4] },
+  {
+    what: "only the writer batches, one of several rows",
+    shape: [1, 4],
+    batchSize: 3,
+    dims: [4],
+    batches: false,
+    becomes: [4],
+  },
+  { what: "several rows for one", shape: [3, 4], batchSize: 1, dims: [4], batches: false, becomes: [3, 4] },
   { what: "nothing fits", shape: [5], batchSize: 0, dims: [4], batches: true, becomes: [5] },
   { what: "a scalar in a batch", shape: [1], batchSize: 1, dims: [], batches: false, becomes: [] },
 ])("$what: $shape becomes $becomes", ({ shape, batchSize, dims, batches, becomes }) => {

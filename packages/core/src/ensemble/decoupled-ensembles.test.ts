@@ -1,6 +1,6 @@
 import type { InferenceStreamResponse } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
-import type { FakeStep, MemoryModel, ServerBench } from "@naiad/testing";
+import type { FakeAnswer, FakeStep, MemoryModel, ServerBench } from "@naiad/testing";
 import { createServerBench, echoedValue, echoModel, ensembleModel } from "@naiad/testing";
 import { describe, expect, it } from "vitest";
 
@@ -15,11 +15,19 @@ interface Options {
   readonly scheduling?: string;
   /** Of each execution of the model behind it. */
   readonly latencyNs?: number;
+  /** What the model behind it answers, in the place of a copy. */
+  readonly sink?: FakeAnswer;
   readonly models?: Readonly<Record<string, MemoryModel>>;
 }
 
 /** `e`: the decoupled model `source`, and behind it `sink`, which copies. */
-async function start({ steps, scheduling = "", latencyNs = 0, models = {} }: Options): Promise<ServerBench> {
+async function start({
+  steps,
+  scheduling = "",
+  latencyNs = 0,
+  sink,
+  models = {},
+}: Options): Promise<ServerBench> {
   const bench = createServerBench({
     models: {
       source: echoModel([1], DECOUPLED),
@@ -37,7 +45,7 @@ async function start({ steps, scheduling = "", latencyNs = 0, models = {} }: Opt
       onExecute: ({ instanceName }) =>
         instanceName.startsWith("source")
           ? { kind: "decoupled", scripts: [steps] }
-          : { kind: "complete", latencyNs },
+          : (sink ?? { kind: "complete", latencyNs }),
     },
   });
   await bench.start();
@@ -87,6 +95,25 @@ describe("an ensemble with a decoupled model", () => {
     const responses = readAll(await bench.stream("e", 1));
     await bench.finish();
     expect(await responses).toEqual([7, "INTERNAL in ensemble 'e', broken"]);
+  });
+
+  it("goes on with the rows of each response, whatever number of them the request had", async () => {
+    const bench = await start({ steps: [value(7), value(8), END] });
+    const responses = await bench.server.modelStreamInfer(
+      {
+        modelName: "e",
+        modelVersion: "",
+        id: "",
+        parameters: {},
+        inputs: [{ kind: "bytes", name: "x", datatype: "INT32", shape: [2, 1], bytes: new Uint8Array(8) }],
+        outputs: [],
+      },
+      { signal: new AbortController().signal },
+    );
+    const read = readAll(responses);
+    await bench.finish();
+    expect(await read).toEqual([7, 8]);
+    expect(bench.backend.executions.map(({ rows }) => rows)).toEqual([2, 1, 1]);
   });
 
   it("may stand in another ensemble", async () => {
@@ -168,6 +195,19 @@ describe("max_inflight_requests", () => {
     expect(executionsOfSink(bench)).toBe(2);
     await bench.finish();
     expect(await responses).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+
+  it("lets nobody in for a request that has failed", async () => {
+    const error = { code: "INTERNAL", message: "broken" } as const;
+    const bench = await start({
+      steps: STEPS,
+      scheduling: "max_inflight_requests: 1",
+      sink: { kind: "fail", latencyNs: 10 * MS, error },
+    });
+    const responses = readAll(await bench.stream("e", 1));
+    await bench.finish();
+    expect(await responses).toEqual(["INTERNAL in ensemble 'e', broken"]);
+    expect(executionsOfSink(bench)).toBe(1);
   });
 
   it("gives the wait up with the request", async () => {

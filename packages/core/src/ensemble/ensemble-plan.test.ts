@@ -122,6 +122,17 @@ describe("planEnsemble", () => {
     expect(() => plan(chain, { x, y })).not.toThrow();
   });
 
+  it("misses an input that is named as something that every object has", () => {
+    const toString: ModelText = {
+      inputs: "I FP32 [4]; toString FP32 [4]",
+      outputs: "O FP32 [4]",
+      maxBatchSize: 8,
+    };
+    expect(() => plan(ONE_STEP, { x: toString })).toThrow(
+      "in ensemble e, input toString in model x is not mapped to any ensemble tensors",
+    );
+  });
+
   it("compares its own tensors as its models see them, after reshape", () => {
     const ensemble = { ...ONE_STEP, inputs: "a FP32 [2, 2] reshape { shape: [4] }" };
     expect(() => plan(ensemble, { x: COPY })).not.toThrow();

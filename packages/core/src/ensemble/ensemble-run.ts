@@ -1,16 +1,19 @@
 import type { ModelSignature } from "@naiad/model-config";
-import { InferenceError, requestIdPrefix } from "@naiad/protocol";
+import { hasSequenceId, InferenceError, requestIdPrefix } from "@naiad/protocol";
+import type { Tensor } from "@naiad/protocol";
 import type { Clock, ExecutionTimes } from "../ports.ts";
 import { cancelled } from "../scheduling/accepted-requests.ts";
-import type { RequestOutcome, ScheduledRequest, StreamedResponse } from "../scheduling/scheduler.ts";
+import type { ScheduledRequest } from "../scheduling/scheduler.ts";
+import { createDeviceLeases } from "./device-leases.ts";
 import { ensembleAnswer } from "./ensemble-answer.ts";
-import type { EnsemblePlan } from "./ensemble-plan.ts";
+import type { EnsemblePlan, EnsembleStep } from "./ensemble-plan.ts";
 import type { EnsembleEvent, Ending, IssuedStep } from "./ensemble-state.ts";
-import { advance, initialState } from "./ensemble-state.ts";
+import { advance, initialState, unreadTensors } from "./ensemble-state.ts";
 import type { FindServing, HeldModels } from "./held-models.ts";
 import { holdModels } from "./held-models.ts";
+import { issueStep } from "./issue-step.ts";
+import { keptOutputs } from "./kept-outputs.ts";
 import type { ModelResponse } from "./step-request.ts";
-import { stepRequest, stepResponse } from "./step-request.ts";
 import type { StepSlots } from "./step-slots.ts";
 
 export interface EnsembleRunContext {
@@ -33,6 +36,10 @@ export type EnsembleResult =
  *
  * A decoupled model is told to go on when every step that its response led to has been issued, and when the reader of the
  * ensemble's own responses has room.
+ *
+ * Tensors that models leave on a device belong to the request until no step is to read them and none that reads them is
+ * under way. When a step fails because the worker that held such a tensor has ended, everything is done once more from the
+ * start, with tensors as bytes, where nobody can tell: no sequence, nothing decoupled, no model that remembers.
  */
 export function runEnsemble(
   scheduled: ScheduledRequest,
@@ -42,6 +49,12 @@ export function runEnsemble(
   const { request, signal } = scheduled;
   const times = { computeInputNs: 0, computeInferNs: 0, computeOutputNs: 0 };
   const events: EnsembleEvent[] = [];
+  const leases = createDeviceLeases();
+  /** Steps that their models have not answered. */
+  const running = new Set<IssuedStep>();
+  /** Errors of steps that read what was lost with its worker. */
+  const losses = new Set<InferenceError>();
+  let isRepetition = false;
   /** Steps that wait for a slot, with how to give the wait up. */
   const waiting = new Map<IssuedStep, () => void>();
   const onNoneWaiting: (() => void)[] = [];
@@ -59,7 +72,12 @@ export function runEnsemble(
     return;
   }
   signal.addEventListener("abort", giveUpWaiting);
-  dispatch({ kind: "start", inputs: request.inputs, batchSize: request.batchSize });
+  begin();
+
+  function begin(): void {
+    state = initialState(plan, request.outputs);
+    dispatch({ kind: "start", inputs: request.inputs, batchSize: request.batchSize });
+  }
 
   /** In the order they happen, also those that happen while a step is issued. */
   function dispatch(event: EnsembleEvent): void {
@@ -68,6 +86,14 @@ export function runEnsemble(
     isHandling = true;
     for (let next = events.shift(); next !== undefined; next = events.shift()) handle(next);
     isHandling = false;
+    leases.keepOnly(tensorsInUse);
+  }
+
+  function* tensorsInUse(): Iterable<Tensor> {
+    yield* unreadTensors(state);
+    for (const { inputs } of [...running, ...waiting.keys()]) {
+      for (const { tensor } of inputs.values()) if (tensor !== undefined) yield tensor;
+    }
   }
 
   function handle(event: EnsembleEvent): void {
@@ -112,61 +138,54 @@ export function runEnsemble(
     await sending;
   }
 
+  function keepOnDevice(step: EnsembleStep): readonly string[] {
+    if (isRepetition) return [];
+    const workersOf = (other: EnsembleStep): ReadonlySet<string> =>
+      models.of(other).deviceWorkers?.() ?? NONE;
+    return keptOutputs(step, { plan, needed: state.needed, requested: request.outputs, workersOf });
+  }
+
   function run(issued: IssuedStep): void {
     const { step } = issued;
-    const leave = (event: EnsembleEvent): void => {
-      // An error gives up who waits before there is room for one of them.
-      dispatch(event);
-      slots.leave(step.index);
-    };
-    const fail = (thrown: unknown): void => {
-      leave({ kind: "failed", issued, error: InferenceError.from(thrown) });
-    };
-    try {
-      const model = models.of(step);
-      const inner = stepRequest(issued, request, model);
-      const taken = (response: ModelResponse): EnsembleEvent => ({
-        kind: "response",
-        issued,
-        response: stepResponse(response, issued, { batchSize: inner.batchSize, model }),
-      });
-      const onResponse = async (response: StreamedResponse): Promise<void> => {
-        dispatch(response.kind === "error" ? { ...response, kind: "fault" } : orFault(() => taken(response)));
-        await room();
-      };
-      const respond = (outcome: RequestOutcome): void => {
-        if (outcome.kind === "error") {
-          fail(outcome.error);
-          return;
-        }
-        addTimes(times, outcome.times);
-        if (outcome.kind === "end") {
-          leave({ kind: "end", issued });
-          return;
-        }
-        try {
-          const event = taken(outcome);
-          if (step.decoupled) {
-            dispatch(event);
-            leave({ kind: "end", issued });
-          } else leave(event);
-        } catch (thrown) {
-          fail(thrown);
-        }
-      };
-      model.scheduler.enqueue({
-        request: inner,
+    running.add(issued);
+    issueStep(
+      issued,
+      {
+        request,
         signal,
-        startNs: clock.nowNs(),
-        ...(step.decoupled && { onResponse }),
-        respond,
-      });
-    } catch (thrown) {
-      fail(thrown);
-    }
+        clock,
+        target: () => ({ model: models.of(step), keepOnDevice: keepOnDevice(step) }),
+      },
+      {
+        onEvent: dispatch,
+        room,
+        onSuccess: (outcome) => {
+          addTimes(times, outcome.times);
+          if (outcome.kind === "response") leases.take(outcome.outputs, outcome.deviceMemory);
+        },
+        onEnd: (event) => {
+          leave(issued, event);
+        },
+      },
+    );
+  }
+
+  function leave(issued: IssuedStep, event: EnsembleEvent): void {
+    const read = [...issued.inputs.values()].flatMap(({ tensor }) => tensor ?? []);
+    if (event.kind === "failed" && read.some((tensor) => leases.isLost(tensor))) losses.add(event.error);
+    running.delete(issued);
+    // An error gives up who waits before there is room for one of them.
+    dispatch(event);
+    slots.leave(issued.step.index);
   }
 
   function end(ending: Ending): void {
+    if (ending.kind === "failed" && losses.has(ending.error) && mayRepeat()) {
+      isRepetition = true;
+      begin();
+      return;
+    }
+    leases.keepOnly(() => []);
     signal.removeEventListener("abort", giveUpWaiting);
     models.release();
     const result = resultOf(ending);
@@ -177,6 +196,11 @@ export function runEnsemble(
     // Whoever has given up reads nothing any more.
     if (plan.decoupled && !signal.aborted) void sending.then(over);
     else over();
+  }
+
+  function mayRepeat(): boolean {
+    if (isRepetition || plan.decoupled || hasSequenceId(request.sequence) || signal.aborted) return false;
+    return [...state.needed].every((step) => models.of(step).isRepeatable === true);
   }
 
   function resultOf(ending: Ending): EnsembleResult {
@@ -193,6 +217,8 @@ export function runEnsemble(
   }
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
 const DEADLOCK =
   "unexpected deadlock, at least one output is not set while no more ensemble steps can be made";
 
@@ -202,14 +228,6 @@ function inEnsemble({ ensembleName }: EnsemblePlan, error: InferenceError): Infe
     cause: error,
     retryAfterSecs,
   });
-}
-
-function orFault(take: () => EnsembleEvent): EnsembleEvent {
-  try {
-    return take();
-  } catch (thrown) {
-    return { kind: "fault", error: InferenceError.from(thrown) };
-  }
 }
 
 function addTimes(

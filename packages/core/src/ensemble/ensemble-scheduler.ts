@@ -1,5 +1,5 @@
 import type { Logger } from "../ports.ts";
-import { cancelled, stopping } from "../scheduling/accepted-requests.ts";
+import { cancelled, schedulerStopped } from "../scheduling/accepted-requests.ts";
 import { deliver, deliverResponse } from "../scheduling/deliver.ts";
 import type { RequestOutcome, ScheduledRequest, Scheduler } from "../scheduling/scheduler.ts";
 import type { ModelStatisticsRecorder } from "../statistics/model-statistics.ts";
@@ -37,7 +37,7 @@ export class EnsembleScheduler implements Scheduler {
 
   enqueue(scheduled: ScheduledRequest): void {
     const { request, signal } = scheduled;
-    if (this.#stopped) throw stopping(request.id);
+    if (this.#stopped) throw schedulerStopped(request.id);
     if (signal.aborted) throw cancelled(request.id);
     this.#inflightCount += 1;
     let isEnqueuing = true;

@@ -149,14 +149,20 @@ describe("steps", () => {
   });
 
   it("get the sequence that the step before them told of", () => {
-    const plan = planOf({ steps: ["a>b", "b>c"] });
-    const start = advance(initialState(plan, ["c"]), { kind: "start", inputs: [tensor("a")], batchSize: 1 });
+    const plan = planOf({ steps: ["a>b", "b>c", "c>d"] });
+    const start = advance(initialState(plan, ["d"]), { kind: "start", inputs: [tensor("a")], batchSize: 1 });
     const [issued] = start.issue;
     if (issued === undefined) throw new Error("nothing was issued");
     const sequence = { id: 7n, start: true, end: false };
     const response = { outputs: new Map([["b", tensor("b")]]), batchSize: 1, sequence };
-    const { issue } = advance(start.state, { kind: "response", issued, response });
-    expect(issue[0]?.sequence).toEqual(sequence);
+    const next = advance(start.state, { kind: "response", issued, response });
+    const [second] = next.issue;
+    if (second === undefined) throw new Error("nothing more was issued");
+    expect(second.sequence).toEqual(sequence);
+    // And what it tells holds until another step tells something else.
+    const silent = { outputs: new Map([["c", tensor("c")]]), batchSize: 1, sequence: undefined };
+    const last = advance(next.state, { kind: "response", issued: second, response: silent });
+    expect(last.issue[0]?.sequence).toEqual(sequence);
   });
 });
 
@@ -242,6 +248,16 @@ describe("a decoupled step", () => {
     expect(player.fault("broken").answer(0).news()).toEqual([]);
     expect(player.ending).toBeUndefined();
     expect(player.end(0).ending).toMatchObject({ kind: "failed", error: { message: "broken" } });
+  });
+
+  it("ends with the first error, whatever else it has among its responses", () => {
+    const player = new Player({ steps: ["a>b*", "b>c"] }, "c");
+    player.answer(0).fail(1, "first").fault("second").end(0);
+    expect(player.ending).toMatchObject({ kind: "failed", error: { message: "first" } });
+    expect(new Player({ steps: ["a>b*"] }, "b").fault("first").fault("second").end(0).ending).toMatchObject({
+      kind: "failed",
+      error: { message: "first" },
+    });
   });
 
   it("may stand behind another", () => {

@@ -135,6 +135,11 @@ export function advance(state: EnsembleState, event: EnsembleEvent): EnsembleDec
   }
 }
 
+/** Tensors that somebody is still to read: a step that is to come, or the response. */
+export function unreadTensors({ tensors }: EnsembleState): readonly Tensor[] {
+  return [...tensors.values()].flatMap(({ tensor }) => tensor ?? []);
+}
+
 type NamedTensors = ReadonlyMap<string, EnsembleTensor>;
 
 function startTensors(

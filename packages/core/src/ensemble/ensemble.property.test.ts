@@ -10,6 +10,8 @@ import { expect, it } from "vitest";
 interface Pipeline {
   readonly reads: readonly (readonly number[])[];
   readonly batches: readonly boolean[];
+  /** Of each step, the worker in whose device memory it leaves what it can. */
+  readonly workers: readonly (string | undefined)[];
 }
 
 interface Sent {
@@ -31,6 +33,10 @@ const pipelines: fc.Arbitrary<Pipeline> = steps.chain((count) =>
       ),
     ),
     batches: fc.array(fc.boolean(), { minLength: count, maxLength: count }),
+    workers: fc.array(fc.constantFrom(undefined, "gpu:0", "gpu:0", "gpu:0", "gpu:1"), {
+      minLength: count,
+      maxLength: count,
+    }),
   }),
 );
 const sent = (count: number): fc.Arbitrary<Sent> =>
@@ -48,6 +54,10 @@ const runs = pipelines.chain((pipeline) =>
     latencies: fc.array(fc.integer({ min: 0, max: 15 }), { minLength: 1, maxLength: 20 }),
     maxInflight: fc.constantFrom(0, 0, 1, 2),
   }),
+);
+const losses = fc.array(
+  fc.record({ key: fc.constantFrom("gpu:0", "gpu:1"), atNs: fc.integer({ min: 1, max: 60 }) }),
+  { minLength: 1, maxLength: 3 },
 );
 
 /** What the step makes of the numbers it reads: no other step makes the same of them. */
@@ -128,11 +138,13 @@ async function play({
   requests,
   latencies,
   maxInflight,
+  workerLosses = [],
 }: {
   readonly pipeline: Pipeline;
   readonly requests: readonly Sent[];
   readonly latencies: readonly number[];
   readonly maxInflight: number;
+  readonly workerLosses?: readonly { readonly key: string; readonly atNs: number }[];
 }): Promise<{ readonly bench: ServerBench; readonly answers: readonly (readonly Answer[])[] }> {
   let executions = 0;
   const stepOf = (instanceName: string): number => Number(/^m(\d+)/.exec(instanceName)?.[1]);
@@ -155,11 +167,20 @@ async function play({
     const stepIndex = stepOf(instanceName);
     return { kind: "complete", latencyNs, outcomes: batch.map((request) => outcome(stepIndex, request)) };
   };
-  const bench = createServerBench({ models: modelsOf(pipeline, maxInflight), backend: { onExecute } });
+  const deviceWorkerOf = (instanceName: string): string | undefined => pipeline.workers[stepOf(instanceName)];
+  const bench = createServerBench({
+    models: modelsOf(pipeline, maxInflight),
+    backend: { onExecute, deviceWorkerOf },
+  });
   await bench.start();
   await bench.load("e");
   const beginNs = bench.clock.nowNs();
   const answers = requests.map((): Answer[] => []);
+  for (const { key, atNs } of workerLosses) {
+    bench.clock.after(atNs, () => {
+      bench.backend.loseWorker(key);
+    });
+  }
   for (const [index, request] of requests.entries()) {
     const controller = new AbortController();
     bench.clock.after(request.atNs, () => {
@@ -225,11 +246,39 @@ it("gives every request its own right answer, its first error or its cancel, and
       const failed = answers.filter(([answer]) => answer?.error !== undefined).length;
       // A request whose sender had gone before it came is refused, and not counted.
       expect(ensemble?.success.count).toBe(run.requests.length - failed);
+      expect(bench.backend.deviceMemories).toMatchObject({ liveCount: 0, faults: [] });
       await bench.unload("e");
       await bench.server.stop();
       expect([bench.liveInstances, bench.clock.timerCount]).toEqual([0, 0]);
     }),
     { numRuns: 60, seed: 5 },
+  );
+}, 60_000);
+
+it("survives workers that end with tensors in their memory: right answers or errors, nothing disposed twice or never", async () => {
+  await fc.assert(
+    fc.asyncProperty(runs, losses, async (run, workerLosses) => {
+      const { bench, answers } = await play({ ...run, workerLosses });
+      for (const [index, { value, wanted, failsAt, cancelsAtNs }] of run.requests.entries()) {
+        expect(answers[index], `request ${index} has one answer`).toHaveLength(1);
+        const { outputs, error } = answers[index]?.[0] ?? {};
+        if (outputs !== undefined) {
+          const tensors = expectedOutputs(run.pipeline, value);
+          expect(outputs).toEqual(
+            Object.fromEntries(wanted.map((tensor) => [`t${String(tensor)}`, tensors[tensor]])),
+          );
+        } else if (error?.code === "CANCELLED") expect(cancelsAtNs).toBeDefined();
+        else if (error?.message !== `in ensemble 'e', step ${String(failsAt)} failed`) {
+          expect(error?.message).toMatch(
+            /^in ensemble 'e', .*(was lost|lost with its worker|no working instance)/,
+          );
+        }
+      }
+      expect(bench.backend.deviceMemories).toMatchObject({ liveCount: 0, faults: [] });
+      await bench.server.stop();
+      expect(bench.liveInstances).toBe(0);
+    }),
+    { numRuns: 60, seed: 7 },
   );
 }, 60_000);
 

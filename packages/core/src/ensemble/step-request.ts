@@ -1,6 +1,6 @@
 import type { ModelSignature } from "@naiad/model-config";
 import type { Parameters, ParameterValue, SequenceFlags, Tensor } from "@naiad/protocol";
-import { InferenceError } from "@naiad/protocol";
+import { InferenceError, sequenceOrNone } from "@naiad/protocol";
 import { clientShaped } from "../request/reshape.ts";
 import { validateRequest } from "../request/inference-request.ts";
 import type { ValidRequest } from "../scheduling/scheduler.ts";
@@ -18,6 +18,12 @@ export interface ModelResponse {
   readonly parameters: Parameters;
 }
 
+export interface StepTarget {
+  readonly model: StepModel;
+  /** Outputs that whoever issues the step takes on a device too. */
+  readonly keepOnDevice: readonly string[];
+}
+
 /**
  * The request of a step: what the ensemble's request says, with the tensors of the step, which stay where they are.
  * Throws INVALID_ARG as any request that does not fit its model.
@@ -25,9 +31,10 @@ export interface ModelResponse {
 export function stepRequest(
   { step, inputs, sequence: override }: IssuedStep,
   request: ValidRequest,
-  model: StepModel,
+  { model, keepOnDevice }: StepTarget,
 ): ValidRequest {
-  const sequence = override ?? request.sequence;
+  const said = override ?? request.sequence;
+  const sequence = said && sequenceOrNone(said);
   const tensors: Tensor[] = [];
   for (const [name, { tensor, batchSize }] of inputs) {
     if (tensor === undefined) continue;
@@ -35,7 +42,7 @@ export function stepRequest(
     const reader = { dims: declared?.dims ?? [], batches: model.signature.maxBatchSize > 0 };
     tensors.push({ ...adjustBatch(tensor, batchSize, reader), name });
   }
-  return validateRequest(
+  const valid = validateRequest(
     {
       modelName: model.modelName,
       modelVersion: "",
@@ -49,16 +56,20 @@ export function stepRequest(
     },
     { name: model.modelName, signature: model.signature },
   );
+  return keepOnDevice.length === 0 ? valid : { ...valid, keepOnDevice };
 }
 
-/** Throws INTERNAL where the model has not answered every row, and INVALID_ARG for a sequence that is none. */
+/**
+ * Throws INTERNAL where the model has not answered every row, and INVALID_ARG for a sequence that is none. A response of a
+ * decoupled model has as many rows as it likes, as outside of an ensemble: they are the batch for the steps behind it.
+ */
 export function stepResponse(
   { outputs, parameters }: ModelResponse,
   { step, sequence }: IssuedStep,
   { batchSize, model }: { readonly batchSize: number; readonly model: StepModel },
 ): StepResponse {
   for (const { name, shape } of outputs) {
-    if (batchSize === 0 || shape[0] === batchSize) continue;
+    if (step.decoupled || batchSize === 0 || shape[0] === batchSize) continue;
     throw new InferenceError(
       "INTERNAL",
       `step ${step.index} of model '${model.modelName}' answered a batch of ${batchSize} with an output '${name}' of ` +

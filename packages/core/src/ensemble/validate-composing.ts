@@ -68,7 +68,9 @@ function stepFaults(
   { step, config }: ComposingStep,
   claims: Claims,
 ): readonly string[] {
-  const { modelName, inputMap, outputMap } = step;
+  const { modelName, outputMap } = step;
+  /** A map, because an input may be named as something that every object has. */
+  const inputMap = new Map(Object.entries(step.inputMap));
   const faults: string[] = [];
   const inEnsemble = `in ensemble ${ensembleName}, `;
   if (config.maxBatchSize !== 0 && config.maxBatchSize < maxBatchSize) {
@@ -85,14 +87,14 @@ function stepFaults(
     if (conflict !== undefined) faults.push(`${inEnsemble}ensemble tensor ${tensor}: ${conflict}`);
   };
 
-  for (const [input, tensor] of Object.entries(inputMap)) {
+  for (const [input, tensor] of inputMap) {
     if (config.input.some(({ name }) => name === input)) continue;
     faults.push(
       `${inEnsemble}ensemble tensor ${tensor} is mapping to non-existing input ${input} in model ${modelName}`,
     );
   }
   for (const input of config.input) {
-    const tensor = inputMap[input.name];
+    const tensor = inputMap.get(input.name);
     if (tensor !== undefined) compare(tensor, input);
     else if (!input.optional) {
       faults.push(

@@ -15,7 +15,7 @@ export interface LimitsInput {
   readonly missingBytes: number;
   /** Where the version's instances are to run. */
   readonly devices: ReadonlySet<"cpu" | "gpu">;
-  readonly capabilities: Capabilities;
+  readonly capabilities: Pick<Capabilities, "wasmMemoryLimitBytes" | "storageAvailableBytes">;
 }
 
 export interface LimitsResult {

@@ -46,6 +46,13 @@ describe("dependencyFault", () => {
   });
 });
 
+it("says how to ask for the latest version, where a step says nothing of one", () => {
+  const requirements = new Map([["x", [0]]]);
+  expect(dependencyFault("e", requirements, () => ({ kind: "ready", versions: [1] }))).toBe(
+    "ensemble 'e' depends on 'x' whose required version 0 is not loaded. (write `model_version: -1` for the latest)",
+  );
+});
+
 describe("circleFault", () => {
   it.each([
     [graph("a: a"), "circular dependency between ensembles: a -> ... -> a -> a"],

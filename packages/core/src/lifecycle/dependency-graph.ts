@@ -57,10 +57,15 @@ function upstreamFault(
         : `which has no loaded version. Model '${modelName}' loading failed with error: ${upstream.reason}`;
     case "ready": {
       const absent = versions.findLast((version) => !upstream.versions.includes(version));
-      return absent === undefined ? undefined : `whose required version ${String(absent)} is not loaded.`;
+      return absent === undefined
+        ? undefined
+        : `whose required version ${String(absent)} is not loaded.${absent === 0 ? ` (${LATEST_HINT})` : ""}`;
     }
   }
 }
+
+/** A step that leaves `model_version` out asks for version 0, and hardly ever means it. */
+export const LATEST_HINT = "write `model_version: -1` for the latest";
 
 /** Triton's text for an ensemble that, by way of others, needs itself. */
 export function circleFault(dependencies: Dependencies, ensemble: string): string | undefined {

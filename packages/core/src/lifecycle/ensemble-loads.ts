@@ -5,7 +5,7 @@ import type { Dependencies } from "./dependency-graph.ts";
 import { circleFault, dependencyFault, dependentsInOrder } from "./dependency-graph.ts";
 import type { LoadGroup, Poll } from "./load-group.ts";
 import type { EnsembleEntry, EnsemblePlanned, ModelEntry } from "./model-entry.ts";
-import { upstreamOf } from "./model-entry.ts";
+import { isNews, upstreamOf } from "./model-entry.ts";
 import { UNLOADED } from "./model-state.ts";
 import { loadFailurePrefix } from "./model-versions.ts";
 import type { LoadPlan, ServingVersion } from "./serving-version.ts";
@@ -98,8 +98,9 @@ export function createEnsembleLoads(context: EnsembleLoadsContext): EnsembleLoad
     signal: AbortSignal,
   ): Promise<"changed" | "unchanged"> {
     const { plan, fingerprint } = ensemble;
-    const models = composingVersions(plan);
-    if (ensemble.loadedWith !== undefined && isSame(ensemble.loadedWith, models)) return "unchanged";
+    const models = readyVersions(plan.ensemble.requirements.keys());
+    if (!isNew && ensemble.loadedWith !== undefined && isSame(ensemble.loadedWith, models))
+      return "unchanged";
     const fault =
       circleFault(dependencies(), modelName) ??
       dependencyFault(modelName, plan.ensemble.requirements, (name) =>
@@ -107,20 +108,34 @@ export function createEnsembleLoads(context: EnsembleLoadsContext): EnsembleLoad
       ) ??
       validationFault(plan);
     if (fault !== undefined) {
-      const isNews = fault !== ensemble.fault;
       ensemble.fault = fault;
       ensemble.loadedWith = undefined;
       entry.fingerprint = undefined;
       const error = new InferenceError("INVALID_ARG", `${loadFailurePrefix(modelName)}${fault}\n`);
-      if (isNews) logger.log("error", error.message.trimEnd());
-      if (!isNew && wasServed(entry)) entry.versions.unload();
+      if (isNews(entry, error.message)) logger.log("error", error.message.trimEnd());
+      // As in Triton's index: with a model that is unloaded it was unloaded too, anything else has a reason.
+      if (!isNew && wasServed(entry) && lacksUnloaded(plan)) entry.versions.unload();
       else entry.versions.refuse(plan, new InferenceError("INVALID_ARG", fault));
       throw error;
     }
     ensemble.fault = undefined;
-    await loadPlan(modelName, entry, { fingerprint, plan }, signal);
+    try {
+      await loadPlan(modelName, entry, { fingerprint, plan }, signal);
+    } catch (thrown) {
+      if (!signal.aborted) retireIfStale(entry, ensemble);
+      throw thrown;
+    }
     ensemble.loadedWith = models;
     return "changed";
+  }
+
+  /** Nothing could take the place of what is served; it goes too where it was made for other versions of its models. */
+  function retireIfStale({ versions, failure = "" }: ModelEntry, ensemble: EnsembleEntry): void {
+    const { plan, loadedWith = [] } = ensemble;
+    const current = readyVersions(new Set(loadedWith.map(({ modelName }) => modelName)));
+    if (versions.ready().length === 0 || isSame(loadedWith, current)) return;
+    ensemble.loadedWith = undefined;
+    versions.refuse(plan, new InferenceError("INVALID_ARG", failure.trimEnd()));
   }
 
   async function follow(modelName: string): Promise<void> {
@@ -150,8 +165,16 @@ export function createEnsembleLoads(context: EnsembleLoadsContext): EnsembleLoad
     );
   }
 
-  function composingVersions({ ensemble: { requirements } }: EnsemblePlanned): readonly ServingVersion[] {
-    return [...requirements.keys()].flatMap((modelName) => entries.get(modelName)?.versions.ready() ?? []);
+  /** Whether it needs a model that nobody serves because it was unloaded, or an ensemble that has gone with one. */
+  function lacksUnloaded({ ensemble: { requirements } }: EnsemblePlanned): boolean {
+    return [...requirements.keys()].some((modelName) => {
+      const needed = entries.get(modelName);
+      return needed?.isKnown !== true || (needed.ensemble?.fault !== undefined && wasServed(needed));
+    });
+  }
+
+  function readyVersions(modelNames: Iterable<string>): readonly ServingVersion[] {
+    return [...modelNames].flatMap((modelName) => entries.get(modelName)?.versions.ready() ?? []);
   }
 }
 
@@ -159,8 +182,14 @@ function isSame(one: readonly ServingVersion[], other: readonly ServingVersion[]
   return one.length === other.length && one.every((serving, index) => serving === other[index]);
 }
 
+/** Its versions are served, or not any more with no other reason than that. */
 function wasServed({ versions }: ModelEntry): boolean {
-  return versions.states().some(({ state, reason }) => state === "READY" || reason === UNLOADED);
+  return versions
+    .states()
+    .some(
+      ({ state, reason }) =>
+        state === "READY" || (state === "UNLOADING" && reason === "") || reason === UNLOADED,
+    );
 }
 
 function validationFault({ ensemble }: EnsemblePlanned): string | undefined {

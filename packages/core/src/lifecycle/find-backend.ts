@@ -50,7 +50,10 @@ export function platformHint({ backend, platform, defaultModelFilename }: ModelC
 }
 
 /** The backend that a completed configuration names. INVALID_ARG with Triton's text, and advice behind it. */
-export function findBackend(config: ModelConfig, backends: readonly Backend[]): Backend {
+export function findBackend<Named extends Pick<Backend, "name">>(
+  config: ModelConfig,
+  backends: readonly Named[],
+): Named {
   const found = backends.find(({ name }) => name === config.backend);
   if (found !== undefined) return found;
   const present = backends.map(({ name }) => `'${name}'`).join(", ");

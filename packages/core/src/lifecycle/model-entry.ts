@@ -25,16 +25,26 @@ export interface EnsembleEntry {
   readonly fingerprint: string | undefined;
   /** Why some of its models could not even be polled. */
   failures: ReadonlyMap<string, InferenceError>;
-  /** The versions of its models with which it was loaded; `undefined`: it is not. */
+  /** The versions of its models with which what is served was loaded; `undefined`: nothing is. */
   loadedWith: readonly ServingVersion[] | undefined;
   /** Why it cannot be served for its models. */
   fault: string | undefined;
+  /** Errors that the log has since it was served last: it is tried again with every load of one of its models. */
+  readonly told: Set<string>;
 }
 
 export type EnsemblePlanned = LoadPlan & Required<Pick<LoadPlan, "ensemble">>;
 
 export function isEnsemblePlan(plan: LoadPlan): plan is EnsemblePlanned {
   return plan.ensemble !== undefined;
+}
+
+/** Whether the log is to have the error of a load. Remembers it for an ensemble. */
+export function isNews({ ensemble }: ModelEntry, message: string): boolean {
+  if (ensemble === undefined) return true;
+  if (ensemble.told.has(message)) return false;
+  ensemble.told.add(message);
+  return true;
 }
 
 /** How a model stands for an ensemble that needs it. */

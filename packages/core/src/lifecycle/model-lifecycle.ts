@@ -6,7 +6,7 @@ import { createLimit } from "./limit.ts";
 import type { LoadGroup, Poll } from "./load-group.ts";
 import { createLoadGroup } from "./load-group.ts";
 import type { ModelEntry } from "./model-entry.ts";
-import { isEnsemblePlan } from "./model-entry.ts";
+import { isEnsemblePlan, isNews } from "./model-entry.ts";
 import { isHealthy } from "./model-state.ts";
 import type { ModelVersions, NumberedState } from "./model-versions.ts";
 import { createModelVersions, loadFailurePrefix } from "./model-versions.ts";
@@ -126,9 +126,9 @@ export function createModelLifecycle({
     entry.isAskedFor ||= group.askedFor.has(modelName);
     if (polled !== undefined) {
       const { plan, fingerprint } = polled;
-      const { fault } = entry.ensemble ?? {};
+      const { fault, loadedWith, told = new Set<string>() } = entry.ensemble ?? {};
       entry.ensemble = isEnsemblePlan(plan)
-        ? { plan, fingerprint, failures: new Map(), loadedWith: undefined, fault }
+        ? { plan, fingerprint, failures: new Map(), loadedWith, fault, told }
         : undefined;
     }
     const { ensemble } = entry;
@@ -171,10 +171,11 @@ export function createModelLifecycle({
     } catch (thrown) {
       const { message } = InferenceError.from(thrown);
       entry.failure = message.replace(loadFailurePrefix(modelName), "");
-      logger.log("error", message.trimEnd());
+      if (isNews(entry, message)) logger.log("error", message.trimEnd());
       throw thrown;
     }
     entry.failure = undefined;
+    entry.ensemble?.told.clear();
     entry.fingerprint = fingerprint;
     logger.log("info", `successfully loaded '${modelName}'`);
   }

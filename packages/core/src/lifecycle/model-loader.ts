@@ -21,7 +21,7 @@ import type { FileProgress } from "../repository/fetch-files.ts";
 import { storedMaterial, uploadedMaterial } from "../repository/uploaded-material.ts";
 import type { LoadVersionContext } from "./load-version.ts";
 import { loadVersion } from "./load-version.ts";
-import { platformHint } from "./find-backend.ts";
+import { issueHint } from "./issue-hint.ts";
 import { missingVersionHint } from "./missing-version-hint.ts";
 import { updateVersion } from "./update-version.ts";
 import { versionFiles } from "./version-files.ts";
@@ -186,14 +186,8 @@ function withBackend(written: ModelConfig, directory: ModelDirectory, model: Man
 }
 
 function withHint(issue: ConfigIssue, config: ModelConfig, directoryName: string): ConfigIssue {
-  const hint = hintOf(issue, config, directoryName);
+  const hint = issueHint(issue, config, directoryName);
   return hint === undefined ? issue : { ...issue, message: `${issue.message} (${hint})` };
-}
-
-function hintOf({ path }: ConfigIssue, config: ModelConfig, directoryName: string): string | undefined {
-  if (path === "platform") return platformHint(config);
-  if (path !== "name" || config.name === directoryName) return undefined;
-  return `write name: "${directoryName}" into its configuration or leave it out, or rename the directory`;
 }
 
 /** Parts of a valid configuration that change nothing here but would in Triton. */

@@ -49,6 +49,17 @@ describe("nextVersionState", () => {
   });
 });
 
+it("a version that went out of service for a reason shows the last one it had, and not that it was unloaded", () => {
+  const refused = nextVersionState(ready, { kind: "unload", reason: "a" });
+  expect(refused).toEqual({ state: "UNLOADING", reason: "a" });
+  const again = nextVersionState({ state: "UNLOADING", reason: "a" }, { kind: "unload", reason: "b" });
+  expect(again).toEqual({ state: "UNLOADING", reason: "b" });
+  expect(nextVersionState({ state: "UNLOADING", reason: "b" }, { kind: "drained" })).toEqual({
+    state: "UNAVAILABLE",
+    reason: "b",
+  });
+});
+
 describe("isHealthy", () => {
   it.each([
     [unknown, false],

@@ -18,8 +18,8 @@ export type VersionEvent =
   | { readonly kind: "failed"; readonly reason: string }
   /** Loaded, but thrown away because another version of the same load failed. */
   | { readonly kind: "discard" }
-  /** No new requests from now on. */
-  | { readonly kind: "unload" }
+  /** No new requests from now on. `reason`: why, where nobody asked for it; another one may follow. */
+  | { readonly kind: "unload"; readonly reason?: string }
   /** The last request was answered and everything is freed. */
   | { readonly kind: "drained" };
 
@@ -48,9 +48,13 @@ export function nextVersionState(current: VersionState, event: VersionEvent): Ve
     case "discard":
       return current.state === "LOADING" ? { state: "UNLOADING", reason: "" } : undefined;
     case "unload":
-      return current.state === "READY" ? { state: "UNLOADING", reason: "" } : undefined;
+      return current.state === "READY" || (current.state === "UNLOADING" && event.reason !== undefined)
+        ? { state: "UNLOADING", reason: event.reason ?? "" }
+        : undefined;
     case "drained":
-      return current.state === "UNLOADING" ? { state: "UNAVAILABLE", reason: UNLOADED } : undefined;
+      return current.state === "UNLOADING"
+        ? { state: "UNAVAILABLE", reason: current.reason === "" ? UNLOADED : current.reason }
+        : undefined;
     default:
       return unreachable(event);
   }

@@ -21,7 +21,7 @@ export interface ModelVersions {
   load(plan: LoadPlan, signal: AbortSignal): Promise<void>;
   /** Takes every ready version out of service at once; accepted requests are still answered. */
   unload(): void;
-  /** Takes every ready version out of service, and shows of the others that were to be loaded why they are not. */
+  /** Takes every ready version out of service, and shows of all that were to be loaded why they are not. */
   refuse(plan: LoadPlan, reason: InferenceError): void;
   /** Resolves when nothing that was taken out of service before this call is left. */
   drained(): Promise<void>;
@@ -157,11 +157,11 @@ export function createModelVersions({ modelName, logger, onChange }: ModelVersio
       else shown.set(record.version, record);
       advance(record, { kind, note: record.serving?.note ?? "" });
     }
-    for (const record of retired) takeOut(record, "unload");
+    for (const record of retired) takeOut(record, { kind: "unload" });
   }
 
   function discard(attempt: Attempt): void {
-    if (attempt.kind === "loaded") takeOut(attempt.record, "discard");
+    if (attempt.kind === "loaded") takeOut(attempt.record, { kind: "discard" });
     else if (attempt.kind === "updated") abandon(attempt.update, attempt.record.version);
   }
 
@@ -169,11 +169,14 @@ export function createModelVersions({ modelName, logger, onChange }: ModelVersio
     track(prepared.abandon(), version);
   }
 
-  function takeOut(record: VersionRecord, kind: "unload" | "discard"): void {
+  function takeOut(
+    record: VersionRecord,
+    event: Extract<VersionEvent, { readonly kind: "unload" | "discard" }>,
+  ): void {
     const { serving } = record;
     invariant(serving !== undefined, "a version without instances cannot be taken out of service");
     record.serving = undefined;
-    advance(record, { kind });
+    advance(record, event);
     retire(serving, () => {
       advance(record, { kind: "drained" });
     });
@@ -236,15 +239,23 @@ export function createModelVersions({ modelName, logger, onChange }: ModelVersio
   return {
     load,
     unload: () => {
-      for (const record of ascending()) if (record.state.state === "READY") takeOut(record, "unload");
+      for (const record of ascending())
+        if (record.state.state === "READY") takeOut(record, { kind: "unload" });
     },
     refuse: (plan, error) => {
       const reason = reasonOf(error);
-      for (const record of ascending()) if (record.state.state === "READY") takeOut(record, "unload");
+      for (const record of ascending()) {
+        if (record.state.state !== "READY") continue;
+        takeOut(
+          record,
+          plan.versions.includes(record.version) ? { kind: "unload", reason } : { kind: "unload" },
+        );
+      }
       for (const version of plan.versions) {
-        const state = shown.get(version)?.state;
-        if (state?.state === "UNLOADING" || state?.reason === reason) continue;
-        advance(begin(version, plan), { kind: "failed", reason });
+        const record = shown.get(version);
+        if (record?.state.reason === reason) continue;
+        if (record?.state.state === "UNLOADING") advance(record, { kind: "unload", reason });
+        else advance(begin(version, plan), { kind: "failed", reason });
       }
     },
     drained: async () => {

@@ -24,6 +24,13 @@ export interface ServingVersion {
   /** What is worth telling about a load that succeeded, `""` when nothing. */
   readonly note: string;
   instances(): readonly InstanceReport[];
+  /**
+   * Workers in whose device memory its instances leave outputs for others, and read theirs. Absent where none ever does,
+   * as in an ensemble, or where the outputs are wanted as bytes anyhow, for the response cache.
+   */
+  readonly deviceWorkers?: () => ReadonlySet<string>;
+  /** A request that is no step of a sequence may be executed twice, and nobody can tell. */
+  readonly isRepeatable?: true;
   /** Rejects with the reason where an instance says that it is not ready. Absent where being there is enough. */
   readonly checkReady?: () => Promise<void>;
   /** Makes the instances of other instance groups; the same version with them is what a commit gives. */

@@ -98,6 +98,8 @@ export async function startServing(options: ServingOptions): Promise<ServingVers
         .flatMap(({ instanceName, note }) => (note === undefined ? [] : [`instance ${instanceName} ${note}`]))
         .join("; "),
       instances: reports,
+      ...(!isCached && { deviceWorkers: () => group.deviceWorkers }),
+      ...(backend.keepsState !== true && { isRepeatable: true }),
       checkReady: () => group.checkReady(),
       prepareUpdate: async (update, updateSignal) => {
         const prepared = await group.prepare(warmInstances.wanted(update.instances, updateSignal));

@@ -1,7 +1,7 @@
 import type { ModelConfig, ModelSignature, ModelWarmup, ModelWarmup_Input } from "@naiad/model-config";
 import { configDatatype, toSize } from "@naiad/model-config";
 import type { BytesTensor, Datatype } from "@naiad/protocol";
-import { elementByteSize, InferenceError } from "@naiad/protocol";
+import { elementByteSize, InferenceError, madeUpElements } from "@naiad/protocol";
 import type { InstanceRequest, ModelFiles } from "../ports.ts";
 import { validateRequest } from "../request/inference-request.ts";
 import type { ValidRequest } from "../scheduling/scheduler.ts";
@@ -10,7 +10,6 @@ import { executedRequest } from "../scheduling/sequence/executed-request.ts";
 import type { SequenceState } from "../scheduling/sequence/sequence-states.ts";
 import { initialStates } from "../scheduling/sequence/sequence-states.ts";
 import { checkedCount } from "./checked-count.ts";
-import { madeUpElements } from "./made-up-elements.ts";
 import { readConfiguredFile } from "./read-configured-file.ts";
 
 /** One entry of `model_warmup`, ready to be executed. */

@@ -1,5 +1,5 @@
 import type { ServerBench, ServerBenchOptions } from "@naiad/testing";
-import { createServerBench, echoModel, echoRequest } from "@naiad/testing";
+import { createServerBench, echoModel, echoRequest, ensembleModel } from "@naiad/testing";
 import { InferenceError, parseMetricsConfig } from "@naiad/protocol";
 import parsePrometheusTextFormat from "parse-prometheus-text-format";
 import { describe, expect, it } from "vitest";
@@ -99,6 +99,16 @@ describe("families", () => {
     ],
     ["naiad_batch_limit_total", "COUNTER", "Number of batches by what kept them from being larger"],
     ["naiad_non_finite_outputs_total", "COUNTER", "Number of outputs in which NaN or an infinity was seen"],
+    [
+      "naiad_device_readbacks_total",
+      "COUNTER",
+      "Number of tensors that executions have read from the memory of a GPU",
+    ],
+    [
+      "naiad_device_tensors",
+      "GAUGE",
+      "Number of outputs that lie in the memory of a GPU for other steps of ensembles",
+    ],
     [
       "naiad_instance_replacements_total",
       "COUNTER",
@@ -377,6 +387,38 @@ describe("counters", () => {
     expect(metrics.get("naiad_non_finite_outputs_total instance=m_0_0 model=m version=1")).toBe("3");
     expect(metrics.get("naiad_instance_replacements_total instance=m_0_1 model=m version=1")).toBe("1");
     expect(metrics.get("naiad_instance_replacements_total instance=m_0_0 model=m version=1")).toBe("0");
+  });
+});
+
+describe("tensors on a device", () => {
+  it("are told, and those that were read from there", async () => {
+    const bench = await served({
+      models: {
+        a: echoModel(),
+        b: echoModel(),
+        e: ensembleModel({
+          inputs: "x INT32 [1]",
+          outputs: "y INT32 [1]",
+          maxBatchSize: 4,
+          steps: ["a: x=x > y=t", "b: x=t > y=y"],
+        }),
+      },
+      backend: { deviceWorkerOf: () => "gpu:0", latencyNs: MS },
+    });
+    await bench.load("e");
+    const told = async (): Promise<readonly (string | undefined)[]> => {
+      const metrics = await metricsOf(bench);
+      return ["naiad_device_tensors", "naiad_device_readbacks_total"].flatMap((name) =>
+        ["a", "b"].map((model) => metrics.get(`${name} instance=${model}_0 model=${model} version=1`)),
+      );
+    };
+    const answer = bench.infer("e", 7);
+    await bench.until(() => bench.backend.executions.length === 1);
+    await bench.clock.advance(MS);
+    expect(await told()).toEqual(["1", "0", "0", "0"]);
+    await bench.finish();
+    await answer;
+    expect(await told()).toEqual(["0", "0", "0", "1"]);
   });
 });
 

@@ -170,6 +170,26 @@ const NUMBER_FAMILIES: readonly NumberFamily[] = [
   },
   {
     kind: "counter",
+    name: "naiad_device_readbacks_total",
+    help: "Number of tensors that executions have read from the memory of a GPU",
+    read: ({ instances }) =>
+      instances.map(({ instanceName, readbacks = 0 }) => ({
+        value: readbacks,
+        labels: { instance: instanceName },
+      })),
+  },
+  {
+    kind: "gauge",
+    name: "naiad_device_tensors",
+    help: "Number of outputs that lie in the memory of a GPU for other steps of ensembles",
+    read: ({ instances }) =>
+      instances.map(({ instanceName, deviceTensors = 0 }) => ({
+        value: deviceTensors,
+        labels: { instance: instanceName },
+      })),
+  },
+  {
+    kind: "counter",
     name: "naiad_instance_replacements_total",
     help: "Number of times that a lost model instance was replaced",
     read: ({ instances }) =>

@@ -1,8 +1,9 @@
 import type { WireError } from "@naiad/protocol";
 import { InferenceError, requestIdPrefix } from "@naiad/protocol";
-import type { Clock, ExecutionTimes, InstanceOutcome, Logger } from "../ports.ts";
+import type { Clock, DeviceMemory, ExecutionTimes, InstanceOutcome, Logger } from "../ports.ts";
 import type { ModelStatisticsRecorder } from "../statistics/model-statistics.ts";
 import type { CompletedExecution, DecoupledEnd, DecoupledResponse } from "./work-source.ts";
+import { disposeTensors } from "./counted-device-memory.ts";
 import { deliver, deliverResponse } from "./deliver.ts";
 import { OrderedAnswers } from "./ordered-answers.ts";
 import type { QueuedRequest } from "./queued-request.ts";
@@ -13,9 +14,8 @@ export interface AcceptedRequestsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly statistics: ModelStatisticsRecorder;
-  readonly preserveOrdering: boolean;
-  /** Where the order is not that of acceptance but that in which `dispatched` is called. */
-  readonly orderedFrom?: "dispatch";
+  /** `acceptance`: answers leave in the order of `add`; `dispatch`: those of each instance in the order of `dispatched`. */
+  readonly ordering: "none" | "acceptance" | "dispatch";
   /** Called when a request was cancelled, after its answer: it must not be executed any more. */
   readonly onCancelled: (request: QueuedRequest) => void;
 }
@@ -26,14 +26,14 @@ export interface AcceptedRequestsOptions {
  */
 export class AcceptedRequests {
   readonly #options: AcceptedRequestsOptions;
-  readonly #ordered: OrderedAnswers<QueuedRequest> | undefined;
+  /** By instance where answers are ordered from dispatch, else one of no name. */
+  readonly #lines = new Map<string, OrderedAnswers<QueuedRequest>>();
   readonly #whenDrained: (() => void)[] = [];
   #inflightCount = 0;
   #stopped = false;
 
   constructor(options: AcceptedRequestsOptions) {
     this.#options = options;
-    this.#ordered = options.preserveOrdering ? new OrderedAnswers() : undefined;
   }
 
   get inflightCount(): number {
@@ -42,7 +42,7 @@ export class AcceptedRequests {
 
   /** Throws when the scheduler was stopped or nobody waits for the answer any more. */
   assertAcceptable({ request, signal }: ScheduledRequest): void {
-    if (this.#stopped) throw stopping(request.id);
+    if (this.#stopped) throw schedulerStopped(request.id);
     if (signal.aborted) throw cancelled(request.id);
   }
 
@@ -55,7 +55,7 @@ export class AcceptedRequests {
     this.#inflightCount += 1;
     request.pendingIn = this.#options.statistics.pending;
     request.pendingIn.value += 1;
-    if (this.#options.orderedFrom === undefined) this.#ordered?.expect(request);
+    if (this.#options.ordering === "acceptance") this.#expect(request, "");
     const onAbort = (): void => {
       request.cancelledNs = this.#options.clock.nowNs();
       this.fail(request, cancelled(request.scheduled.request.id), "CANCELED");
@@ -65,9 +65,9 @@ export class AcceptedRequests {
     request.scheduled.signal.addEventListener("abort", onAbort);
   }
 
-  /** For `orderedFrom: "dispatch"`: its answer does not overtake those of the requests before. */
-  dispatched(request: QueuedRequest): void {
-    this.#ordered?.expect(request);
+  /** The instance of this name is to execute it. Where that decides the order, the first time counts. */
+  dispatched(request: QueuedRequest, instanceName: string): void {
+    if (this.#options.ordering === "dispatch") this.#expect(request, instanceName);
   }
 
   /** Answers at once. */
@@ -76,33 +76,41 @@ export class AcceptedRequests {
       this.#cleanedUp(request);
       return;
     }
-    this.#fail(request, error, reason);
-    this.#ordered?.giveUp(request);
+    this.#answerWithError(request, error, reason);
+    request.line?.giveUp(request);
   }
 
   /** Answers in the request's turn where answers are ordered, else at once. */
   failInTurn(request: QueuedRequest, error: InferenceError, reason: FailureReason): void {
     if (request.answered) return;
     this.#inTurn(request, () => {
-      this.#fail(request, error, reason);
+      this.#answerWithError(request, error, reason);
     });
   }
 
   complete(execution: CompletedExecution): void {
-    const { entries, outcomes, times, startNs } = execution;
+    const { entries, outcomes, deviceMemory, times, startNs } = execution;
     const { statistics } = this.#options;
     let rows = 0;
     for (const { executed } of entries) rows += Math.max(1, executed.batchSize);
-    const charged = { startNs, times, rows };
+    const charged = { startNs, times, rows, deviceMemory };
     if (outcomes.some((outcome) => outcome.kind !== "error")) statistics.executed({ rows, times });
     if (execution.isRetry) statistics.limited("retry");
 
     for (const [index, { request }] of entries.entries()) {
-      if (request === undefined || request.answered) continue;
+      if (request === undefined) continue;
       const outcome = outcomes[index] ?? missingOutcome(this.#options.modelName, execution);
       if (outcome.kind === "decoupled") continue;
+      const dispose = (): void => {
+        if ("outputs" in outcome) disposeTensors(outcome.outputs, deviceMemory);
+      };
+      if (request.answered) {
+        dispose();
+        continue;
+      }
+      request.disposeAnswer = dispose;
       this.#inTurn(request, () => {
-        this.#complete(request, outcome, charged);
+        this.#answerWithOutcome(request, outcome, charged);
       });
     }
   }
@@ -112,11 +120,11 @@ export class AcceptedRequests {
     if (request.answered) return Promise.resolve();
     const outcome = streamed(response);
     const computeInferNs = this.#lapse(request);
-    const ordered = this.#ordered;
-    if (ordered === undefined) return this.#respond(request, outcome, computeInferNs);
+    const { line } = request;
+    if (line === undefined) return this.#streamResponse(request, outcome, computeInferNs);
     return new Promise((resolve) => {
-      ordered.during(request, () => {
-        resolve(this.#respond(request, outcome, computeInferNs));
+      line.during(request, () => {
+        resolve(this.#streamResponse(request, outcome, computeInferNs));
       });
     });
   }
@@ -146,40 +154,51 @@ export class AcceptedRequests {
     });
   }
 
-  #inTurn(request: QueuedRequest, answer: () => void): void {
-    if (this.#ordered === undefined) answer();
-    else this.#ordered.settle(request, answer);
+  #expect(request: QueuedRequest, lineName: string): void {
+    if (request.line !== undefined) return;
+    const line = this.#lines.get(lineName) ?? new OrderedAnswers();
+    this.#lines.set(lineName, line);
+    line.expect(request);
+    request.line = line;
   }
 
-  #complete(
+  #inTurn(request: QueuedRequest, answer: () => void): void {
+    if (request.line === undefined) answer();
+    else request.line.settle(request, answer);
+  }
+
+  #answerWithOutcome(
     request: QueuedRequest,
     outcome: Exclude<InstanceOutcome, { readonly kind: "decoupled" }>,
-    execution: { readonly startNs: number; readonly times: ExecutionTimes; readonly rows: number },
+    execution: ChargedExecution,
   ): void {
     if (outcome.kind !== "response") {
       const { code, message } = outcome.kind === "error" ? outcome.error : NOT_ITERATIVE;
-      this.#fail(request, new InferenceError(code, message), "BACKEND");
+      this.#answerWithError(request, new InferenceError(code, message), "BACKEND");
       return;
     }
     const times = { queueNs: execution.startNs - request.enqueueNs, ...execution.times };
     const { rows, responseCount: responses } = request;
+    const { deviceMemory } = execution;
+    request.disposeAnswer = undefined;
     this.#options.statistics.succeeded({ rows, durationNs: this.#age(request), times, responses });
     this.#answer(request, {
       kind: "response",
       outputs: outcome.outputs,
       parameters: outcome.parameters,
+      ...(deviceMemory !== undefined && { deviceMemory }),
       times,
       executedBatchSize: execution.rows,
     });
   }
 
-  #fail(request: QueuedRequest, error: InferenceError, reason: FailureReason): void {
+  #answerWithError(request: QueuedRequest, error: InferenceError, reason: FailureReason): void {
     const { responseCount: responses } = request;
     this.#options.statistics.failed({ reason, durationNs: this.#age(request), responses });
     this.#answer(request, { kind: "error", error, reason });
   }
 
-  #respond(request: QueuedRequest, response: StreamedResponse, computeInferNs: number): Promise<void> {
+  #streamResponse(request: QueuedRequest, response: StreamedResponse, computeInferNs: number): Promise<void> {
     if (request.answered) return Promise.resolve();
     const { clock, statistics } = this.#options;
     if (request.scheduled.onResponse === undefined) {
@@ -222,6 +241,7 @@ export class AcceptedRequests {
 
   #answer(request: QueuedRequest, outcome: RequestOutcome): void {
     request.answered = true;
+    request.disposeAnswer?.();
     request.endPending();
     this.#inflightCount -= 1;
     if (request.onAbort !== undefined) {
@@ -233,8 +253,15 @@ export class AcceptedRequests {
   }
 }
 
+interface ChargedExecution {
+  readonly startNs: number;
+  readonly times: ExecutionTimes;
+  readonly rows: number;
+  readonly deviceMemory: DeviceMemory | undefined;
+}
+
 /** What a request is told that comes after the scheduler was stopped. */
-export function stopping(requestId: string): InferenceError {
+export function schedulerStopped(requestId: string): InferenceError {
   return new InferenceError(
     "UNAVAILABLE",
     `${requestIdPrefix(requestId)}Server is stopping, scheduler for model has stopped accepting new inference requests`,

@@ -1,4 +1,4 @@
-import { InferenceError, requestIdPrefix } from "@naiad/protocol";
+import { hasSequenceId, InferenceError, requestIdPrefix } from "@naiad/protocol";
 import type { LossResult } from "../ports.ts";
 
 import type { QueuedRequest } from "./queued-request.ts";
@@ -48,7 +48,7 @@ export function planAfterLoss(work: Work, loss: LossResult, instance: LostInstan
       failures.push(failure(request, "UNAVAILABLE", `${lost} before the request had ended: ${loss.reason}`));
       continue;
     }
-    const isPure = !instance.keepsState || request.scheduled.request.sequence === undefined;
+    const isPure = !instance.keepsState || !hasSequenceId(request.scheduled.request.sequence);
     if (isPure) rest.push(entry);
     else
       failures.push(

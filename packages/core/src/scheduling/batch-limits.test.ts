@@ -103,6 +103,16 @@ const ROWS: readonly Row[] = [
     expected: { preferred_batch_size: 1 },
   },
   {
+    name: "a batch of more than a preferred size took along what came later",
+    batching: "preferred_batch_size: [2] max_queue_delay_microseconds: 100",
+    play: async (fixture) => {
+      fixture.send();
+      await fixture.clock.advance(1 * MS);
+      fixture.sendMany(4);
+    },
+    expected: { queue_empty: 1, instance_busy: 1 },
+  },
+  {
     name: "a lost execution is repeated request by request",
     play: async (fixture) => {
       fixture.sendMany(4, { rows: 1 });

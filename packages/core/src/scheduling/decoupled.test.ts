@@ -364,6 +364,23 @@ describe("preserve_ordering of a decoupled model", () => {
     expect(answerTexts([first, second])).toEqual(["end", "end"]);
   });
 
+  it("holds between the sequences of one instance with `oldest`", async () => {
+    const scripts = [
+      [RESPONSE(1, 10 * MS), END],
+      [RESPONSE(3), END],
+    ];
+    const { clock, send } = await start(
+      `${MODEL} sequence_batching { oldest { max_candidate_sequences: 4 preserve_ordering: true } }`,
+      () => ({ kind: "decoupled", scripts: [scripts.shift() ?? []] }),
+    );
+    const [first, second] = [send(), send()];
+    await clock.advance(9 * MS);
+    expect([values(first), values(second)]).toEqual([[], []]);
+    await clock.advance(MS);
+    expect([values(first), values(second)]).toEqual([[1], [3]]);
+    expect(answerTexts([first, second])).toEqual(["end", "end"]);
+  });
+
   it("goes on when a request before is cancelled", async () => {
     const scripts = [
       [RESPONSE(1, 100 * MS), END],
@@ -401,6 +418,24 @@ describe("an iterative sequence of a decoupled model", () => {
     await clock.drain();
     expect([values(request), answerTexts([request])]).toEqual([[1, 2, 3], ["end"]]);
     expect(backend.executions).toHaveLength(3);
+  });
+});
+
+describe("an iterative request that has had its end", () => {
+  it("is not executed again, although the model asks for it", async () => {
+    const { clock, send, backend } = await start(
+      `${MODEL} sequence_batching { iterative_sequence: true }`,
+      () => ({
+        kind: "decoupled",
+        latencyNs: MS,
+        scripts: [[RESPONSE(1), END]],
+        outcomes: [{ kind: "reschedule", outputs: [] }],
+      }),
+    );
+    const request = send({});
+    await clock.drain();
+    expect([values(request), answerTexts([request])]).toEqual([[1], ["end"]]);
+    expect(backend.executions).toHaveLength(1);
   });
 });
 

@@ -24,7 +24,7 @@ export class DefaultScheduler implements Scheduler, WorkSource {
       clock,
       logger,
       statistics,
-      preserveOrdering: false,
+      ordering: "none",
       onCancelled: (request) => {
         this.#queue.remove(request);
       },

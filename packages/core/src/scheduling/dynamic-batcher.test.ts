@@ -57,6 +57,17 @@ describe("without a delay", () => {
     expect(executedSizes(fixture)).toEqual([1, 4, 2]);
   });
 
+  it.each([
+    ["formed in advance", ""],
+    ["formed when the instance is free", "default_queue_policy { max_queue_size: 100 }"],
+  ])("cuts at the only preferred size, however many more fit (%s)", async (_name, policy) => {
+    const fixture = await start({ batching: `preferred_batch_size: [4] ${policy}` });
+    fixture.send();
+    fixture.sendMany(7);
+    await fixture.clock.drain();
+    expect(executedSizes(fixture)).toEqual([1, 4, 3]);
+  });
+
   it("fills the open batch while the instance is busy, also by what comes late", async () => {
     const fixture = await start({});
     fixture.send();

@@ -1,62 +1,20 @@
 import type { ModelDynamicBatching } from "@naiad/model-config";
 import { InferenceError, unreachable, requestIdPrefix } from "@naiad/protocol";
-import type { CancelTimer } from "../ports.ts";
-
-import type { BatchLimit } from "../statistics/model-statistics.ts";
 import { AcceptedRequests } from "./accepted-requests.ts";
+import type { Alarm } from "./alarm.ts";
+import { createAlarm } from "./alarm.ts";
 import { allowsPrefetching, batchingConfig, queueConfig, shapeKeyOf } from "./batching-config.ts";
 import type { SchedulerOptions } from "./scheduler-options.ts";
 import type { CompletedExecution, DecoupledEnd, DecoupledResponse, WorkSource } from "./work-source.ts";
+import { Payload } from "./payload.ts";
 import { QueuedRequest } from "./queued-request.ts";
 import { RequestQueue } from "./request-queue.ts";
 import type { ScheduledRequest, Scheduler, ValidRequest } from "./scheduler.ts";
-import type { BatchingConfig, PayloadMarks, WaitingPayload } from "./select-batch.ts";
+import type { BatchingConfig } from "./select-batch.ts";
 import { mergesWith, selectBatch } from "./select-batch.ts";
 
-/** A batch that is being built or waits for an instance. */
-class Payload implements WaitingPayload {
-  requests: QueuedRequest[] = [];
-  rows = 0;
-  oldestNs = Infinity;
-  saturated = false;
-  shapeLimited = false;
-  /** It stood open while all instances were busy. */
-  waited = false;
-  #limit: BatchLimit = "instance_busy";
-
-  get limit(): BatchLimit {
-    return this.waited && !this.saturated ? "instance_busy" : this.#limit;
-  }
-
-  get shapeKey(): string {
-    return this.requests[0]?.shapeKey ?? "";
-  }
-
-  add(requests: readonly QueuedRequest[]): void {
-    for (const request of requests) {
-      this.requests.push(request);
-      this.rows += request.rows;
-      this.oldestNs = Math.min(this.oldestNs, request.enqueueNs);
-    }
-  }
-
-  remove(request: QueuedRequest): void {
-    const rest = this.requests.filter((other) => other !== request);
-    this.requests = [];
-    this.rows = 0;
-    this.oldestNs = Infinity;
-    this.add(rest);
-  }
-
-  mark({ saturated, shapeLimited, limit }: PayloadMarks): void {
-    this.saturated = saturated;
-    this.shapeLimited ||= shapeLimited;
-    this.#limit = limit;
-  }
-}
-
 /**
- * Triton's dynamic batcher. It owns the queue, the batches that wait for an instance, and one timer; what goes into a
+ * Triton's dynamic batcher. It owns the queue, the batches that wait for an instance, and one alarm; what goes into a
  * batch and when is decided by `selectBatch`.
  */
 export class DynamicBatcher implements Scheduler, WorkSource {
@@ -72,7 +30,8 @@ export class DynamicBatcher implements Scheduler, WorkSource {
   /** When the policy wants to be asked again; Infinity: when something happens. */
   #waitUntilNs = Infinity;
   #expired: QueuedRequest[] = [];
-  #timer: { readonly atNs: number; readonly cancel: CancelTimer } | undefined = undefined;
+  /** For the queue delay, for deadlines, and for answering what has expired. */
+  readonly #alarm: Alarm;
 
   constructor(options: SchedulerOptions, batching: ModelDynamicBatching) {
     const { modelName, signature, group, clock, logger, statistics } = options;
@@ -82,12 +41,15 @@ export class DynamicBatcher implements Scheduler, WorkSource {
     this.#shapeKey = shapeKeyOf(signature);
     this.#queue = new RequestQueue(queue);
     this.#allowsPrefetching = allowsPrefetching(queue);
+    this.#alarm = createAlarm(clock, () => {
+      this.#wake();
+    });
     this.#accepted = new AcceptedRequests({
       modelName,
       clock,
       logger,
       statistics,
-      preserveOrdering: batching.preserveOrdering,
+      ordering: batching.preserveOrdering ? "acceptance" : "none",
       onCancelled: (request) => {
         this.#withdraw(request);
       },
@@ -118,8 +80,7 @@ export class DynamicBatcher implements Scheduler, WorkSource {
 
   async stop(): Promise<void> {
     await this.#accepted.stop();
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    this.#alarm.cancel();
   }
 
   // What the instances ask for
@@ -130,7 +91,7 @@ export class DynamicBatcher implements Scheduler, WorkSource {
     while (this.#waiting.length === 0 && this.#step(nowNs, { demand: 1 }));
     const payload = this.#waiting.shift();
     if (payload === undefined) {
-      this.#arm(nowNs);
+      this.#setAlarm(nowNs);
       return undefined;
     }
     // Had an instance been free, it would have been formed when its requests came, or at the end of their delay.
@@ -182,7 +143,7 @@ export class DynamicBatcher implements Scheduler, WorkSource {
       if (this.#options.group.idleCount > 0) this.#options.group.wake();
     }
     this.#open.waited = this.#open.rows > 0;
-    this.#arm(nowNs);
+    this.#setAlarm(nowNs);
   }
 
   /** One decision of the policy. `demand`: instances that ask for work right now. Returns whether it changed anything. */
@@ -239,18 +200,11 @@ export class DynamicBatcher implements Scheduler, WorkSource {
     this.#advance(this.#options.clock.nowNs());
   }
 
-  // The one timer: for the queue delay, for deadlines, and for answering what expired
+  // Time
 
-  #arm(nowNs: number): void {
-    const wantedNs =
-      this.#expired.length > 0 ? nowNs : Math.min(this.#waitUntilNs, this.#queue.nextDeadlineNs);
-    if (wantedNs === Infinity || (this.#timer !== undefined && this.#timer.atNs <= wantedNs)) return;
-    this.#timer?.cancel();
-    const cancel = this.#options.clock.after(Math.max(0, wantedNs - nowNs), () => {
-      this.#timer = undefined;
-      this.#wake();
-    });
-    this.#timer = { atNs: wantedNs, cancel };
+  #setAlarm(nowNs: number): void {
+    const hasExpired = this.#expired.length > 0;
+    this.#alarm.setAt(hasExpired ? nowNs : Math.min(this.#waitUntilNs, this.#queue.nextDeadlineNs));
   }
 
   #wake(): void {

@@ -40,6 +40,8 @@ export interface InstanceGroup {
   readonly instanceNames: readonly string[];
   /** See `Backend.keepsState`. */
   readonly keepsState: boolean;
+  /** Workers in whose device memory instances that work now leave outputs and read inputs. */
+  readonly deviceWorkers: ReadonlySet<string>;
   /** The one source of its work. */
   serve(source: WorkSource): void;
   /** The source may have work. */
@@ -182,6 +184,10 @@ class LiveInstanceGroup implements InstanceGroup {
     return this.#slots.filter(({ isWorking }) => isWorking).map(({ name }) => name);
   }
 
+  get deviceWorkers(): ReadonlySet<string> {
+    return new Set(this.#slots.flatMap(({ deviceMemory }) => deviceMemory?.worker ?? []));
+  }
+
   async checkReady(): Promise<void> {
     await Promise.all(this.#slots.map((slot) => slot.checkReady()));
   }
@@ -274,6 +280,7 @@ class LiveInstanceGroup implements InstanceGroup {
     const { modelName } = this.#options;
     for (const { request } of entries) request?.endPending();
     const responses = new ExecutionResponses({ entries, startNs, clock, source: this.#source });
+    const { deviceMemory } = slot;
     const result = await slot.execute(
       entries.map(({ executed }) => executed),
       responses,
@@ -281,7 +288,8 @@ class LiveInstanceGroup implements InstanceGroup {
     switch (result.kind) {
       case "completed": {
         const { outcomes, times } = result;
-        const execution = { entries, outcomes, times, startNs, isRetry: work.ownLosses > 0 };
+        const isRetry = work.ownLosses > 0;
+        const execution = { entries, outcomes, deviceMemory, times, startNs, isRetry };
         this.#source?.executed?.(execution);
         if (slot.isIdle && this.#slots.includes(slot)) this.#idle.push(slot);
         turns?.release();

@@ -11,6 +11,8 @@ import type {
   LossResult,
   ModelInstance,
 } from "../ports.ts";
+import type { CountedDeviceMemory } from "./counted-device-memory.ts";
+import { countDeviceTensors } from "./counted-device-memory.ts";
 import type { ExecutionResponses } from "./execution-responses.ts";
 import { REPLACEMENT, replacementDelayNs } from "./replacement-policy.ts";
 
@@ -29,7 +31,12 @@ export interface InstanceSlotOptions {
 
 type SlotState =
   | { readonly kind: "empty" }
-  | { readonly kind: "idle" | "busy"; readonly instance: ModelInstance; readonly sinceNs: number }
+  | {
+      readonly kind: "idle" | "busy";
+      readonly instance: ModelInstance;
+      readonly deviceMemory: CountedDeviceMemory | undefined;
+      readonly sinceNs: number;
+    }
   | { readonly kind: "replacing"; readonly reason: string }
   | { readonly kind: "failed"; readonly reason: string; readonly sinceNs: number }
   | { readonly kind: "disposed" };
@@ -47,6 +54,7 @@ export class InstanceSlot {
   #cancelTimer: CancelTimer | undefined = undefined;
   #executionCount = 0;
   #nonFiniteOutputs = 0;
+  #readbacks = 0;
   #replacements = 0;
   /** Losses and failed attempts since the last completed execution. */
   #setbacks = 0;
@@ -79,6 +87,11 @@ export class InstanceSlot {
     return "instance" in this.#state;
   }
 
+  /** Of the instance that is there now. */
+  get deviceMemory(): CountedDeviceMemory | undefined {
+    return "instance" in this.#state ? this.#state.deviceMemory : undefined;
+  }
+
   /** Rejects where there is an instance that says it is not ready. */
   async checkReady(): Promise<void> {
     if ("instance" in this.#state) await this.#state.instance.checkReady?.();
@@ -91,6 +104,7 @@ export class InstanceSlot {
   report(): InstanceReport {
     const { modelName, version, placement } = this.#options;
     const state = this.#state;
+    const deviceTensors = this.deviceMemory?.count ?? 0;
     const note = [placement.note, "reason" in state ? state.reason : undefined].filter(
       (text) => text !== undefined,
     );
@@ -103,6 +117,8 @@ export class InstanceSlot {
       ...(note.length > 0 ? { note: note.join("; ") } : {}),
       executionCount: this.#executionCount,
       ...(this.#nonFiniteOutputs > 0 ? { nonFiniteOutputs: this.#nonFiniteOutputs } : {}),
+      ...(this.#readbacks > 0 ? { readbacks: this.#readbacks } : {}),
+      ...(deviceTensors > 0 ? { deviceTensors } : {}),
       replacements: this.#replacements,
     };
   }
@@ -130,9 +146,11 @@ export class InstanceSlot {
       this.#lose(result.reason);
       return result;
     }
+    state.deviceMemory?.add(result.outcomes);
     this.#keepOpen(responses, responses.executed(result.outcomes, result.times));
     this.#executionCount += 1;
     this.#nonFiniteOutputs += result.nonFiniteOutputs ?? 0;
+    this.#readbacks += result.readbacks ?? 0;
     this.#forgetSetbacks();
     const lostAfterwards = this.#lostWhileBusy;
     if (lostAfterwards !== undefined) this.#lose(lostAfterwards);
@@ -174,7 +192,9 @@ export class InstanceSlot {
   #install(instance: ModelInstance): void {
     const { clock } = this.#options;
     this.#lostWhileBusy = undefined;
-    this.#state = { kind: "idle", instance, sinceNs: clock.nowNs() };
+    const deviceMemory =
+      instance.deviceMemory === undefined ? undefined : countDeviceTensors(instance.deviceMemory);
+    this.#state = { kind: "idle", instance, deviceMemory, sinceNs: clock.nowNs() };
     void instance.lost.then((reason) => {
       if (!("instance" in this.#state) || this.#state.instance !== instance) return;
       if (this.#state.kind === "busy") {

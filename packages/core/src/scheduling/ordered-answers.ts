@@ -19,9 +19,8 @@ export class OrderedAnswers<Request extends object> {
   #first: Turn<Request> | undefined = undefined;
   #last: Turn<Request> | undefined = undefined;
 
-  /** A request that is expected already keeps its turn. */
   expect(request: Request): void {
-    if (!this.#turns.has(request)) this.#append(request);
+    this.#append(request);
   }
 
   /** Calls `deliver` when everything before has been delivered or given up: now or later. */

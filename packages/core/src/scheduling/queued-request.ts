@@ -1,5 +1,6 @@
 import type { InstanceRequest } from "../ports.ts";
 import type { PendingCount } from "../statistics/model-statistics.ts";
+import type { OrderedAnswers } from "./ordered-answers.ts";
 import type { ScheduledRequest } from "./scheduler.ts";
 import type { BatchCandidate } from "./select-batch.ts";
 import type { BatchEntry } from "./work-source.ts";
@@ -18,11 +19,18 @@ export class QueuedRequest implements BatchCandidate<QueuedRequest>, BatchEntry 
   readonly scheduled: ScheduledRequest;
   readonly enqueueNs: number;
   readonly rows: number;
-  readonly shapeKey: string;
+  /** Written by the sequence batcher too: what its sequence remembers has a shape as well. */
+  shapeKey: string;
 
   /** Written by `AcceptedRequests` alone. */
   answered: boolean = false;
   onAbort: (() => void) | undefined = undefined;
+
+  /** In which its answer waits for its turn; written by `AcceptedRequests` alone. */
+  line: OrderedAnswers<QueuedRequest> | undefined = undefined;
+
+  /** Frees what it would be answered with, while that waits for its turn; written by `AcceptedRequests` alone. */
+  disposeAnswer: (() => void) | undefined = undefined;
 
   /** When the execution began that it is in, or was in last; written by its instance group. */
   executionStartNs: number = 0;

@@ -104,6 +104,16 @@ describe("RequestQueue", () => {
     expect(queue.remove(middle)).toBe(false);
   });
 
+  it("forgets the pending part when a request comes before one in it that DELAY has moved back", () => {
+    const queue = new RequestQueue(config({ defaultTimeoutNs: 10, timeoutAction: "delay" }));
+    queue.push(request({ id: "late" }));
+    queue.expire(10);
+    keepAllPending(queue);
+    queue.push(request({ id: "in time", enqueueNs: 10 }));
+    expect(queue.pending).toBeUndefined();
+    expect(ids(queue)).toEqual(["in time", "late"]);
+  });
+
   it("keeps the serving order under any mix of operations", () => {
     type Operation =
       { kind: "push"; priority: number } | { kind: "remove"; index: number } | { kind: "expire" };

@@ -1,4 +1,5 @@
 import type { InferenceError, Parameters, SequenceFlags, Tensor } from "@naiad/protocol";
+import type { DeviceMemory } from "../ports.ts";
 
 /** A request that is valid for its model: the work of `request/inference-request.ts`. */
 export interface ValidRequest {
@@ -7,6 +8,8 @@ export interface ValidRequest {
   readonly inputs: readonly Tensor[];
   /** Names of the outputs to return, in the order wanted; never empty. */
   readonly outputs: readonly string[];
+  /** Those of them that whoever asks takes as tensors on a device too, and then disposes. */
+  readonly keepOnDevice?: readonly string[];
   /** Rows; 0 for a model without batching. */
   readonly batchSize: number;
   readonly parameters: Parameters;
@@ -43,6 +46,8 @@ export type RequestOutcome =
       readonly kind: "response";
       readonly outputs: readonly Tensor[];
       readonly parameters: Parameters;
+      /** There where an output lies in it, which the receiver disposes. */
+      readonly deviceMemory?: DeviceMemory;
       readonly times: RequestTimes;
       /** Rows that ran in the same execution, for the playground and for tests; 0: it came from the response cache. */
       readonly executedBatchSize: number;

@@ -1,5 +1,11 @@
 import type { InferenceError } from "@naiad/protocol";
-import type { ExecutionTimes, InstanceOutcome, InstanceRequest, InstanceResponse } from "../ports.ts";
+import type {
+  DeviceMemory,
+  ExecutionTimes,
+  InstanceOutcome,
+  InstanceRequest,
+  InstanceResponse,
+} from "../ports.ts";
 import type { QueuedRequest } from "./queued-request.ts";
 import type { RequestTimes } from "./scheduler.ts";
 
@@ -53,6 +59,8 @@ export interface CompletedExecution {
   readonly entries: readonly BatchEntry[];
   /** One per entry. */
   readonly outcomes: readonly InstanceOutcome[];
+  /** In which outputs lie that were kept on a device. */
+  readonly deviceMemory?: DeviceMemory | undefined;
   readonly times: ExecutionTimes;
   readonly startNs: number;
   readonly isRetry: boolean;

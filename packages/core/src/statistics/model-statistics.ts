@@ -17,9 +17,9 @@ import { createResponseStatistics } from "./response-statistics.ts";
  * - `too_large`: the next request did not fit any more
  * - `shape`: the next request had other shapes or other optional inputs
  * - `no_delay`: an instance was free, nothing else was queued, and the configuration does not wait
- * - `queue_empty`: nothing more came before `max_queue_delay_microseconds` had passed
+ * - `queue_empty`: nothing more came before `max_queue_delay_microseconds` had passed, or could have come
  * - `instance_busy`: it took along all that came while it waited for an instance
- * - `not_batching`: the model's scheduler does not batch
+ * - `not_batching`: the model's scheduler does not batch, or has one slot for sequences
  * - `retry`: the request ran alone because its first execution was lost
  */
 export type BatchLimit =

@@ -12,6 +12,24 @@ function config(strategy: string): string {
   `;
 }
 
+it("counts pending requests, however many rows they have", async () => {
+  const fixture = await createSchedulerFixture({
+    config: `
+      backend: "fake" max_batch_size: 8
+      input { name: "x" data_type: TYPE_FP32 dims: [1] }
+      output { name: "y" data_type: TYPE_FP32 dims: [1] }
+      dynamic_batching { }
+    `,
+    latencyNs: 5 * MS,
+  });
+  const { clock, statistics } = fixture;
+  for (const rows of [1, 3, 2]) fixture.send({ rows });
+  await clock.settle();
+  expect(statistics.pending.value).toBe(2);
+  await clock.drain();
+  expect(statistics.pending.value).toBe(0);
+});
+
 describe("pending requests of sequences", () => {
   it.each([
     ["direct", "direct { max_queue_delay_microseconds: 1000 minimum_slot_utilization: 1 }"],

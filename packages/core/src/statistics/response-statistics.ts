@@ -3,7 +3,8 @@ import type { ResponseRecord } from "./model-statistics.ts";
 
 /**
  * Triton's `response_stats`: how the first, second, ... responses of decoupled requests fared, each over all requests. What
- * waits for a slow reader is charged to none. The last entry is mostly that of ends without a response.
+ * waits for a slow reader is charged to none. The last entry is mostly that of ends without a response, and that of all
+ * responses beyond the 1,000th: a model may stream for ever.
  */
 export interface ResponseStatisticsRecorder {
   add(record: ResponseRecord): void;
@@ -11,12 +12,15 @@ export interface ResponseStatisticsRecorder {
   snapshot(): Readonly<Record<string, ResponseStatistics>>;
 }
 
+const MAX_ENTRIES = 1000;
+
 type Mutable = { [Name in keyof ResponseStatistics]: { count: number; ns: number } };
 
 export function createResponseStatistics(): ResponseStatisticsRecorder {
   const byIndex = new Map<number, Mutable>();
 
-  function entryOf(index: number): Mutable {
+  function entryOf(responseIndex: number): Mutable {
+    const index = Math.min(responseIndex, MAX_ENTRIES - 1);
     let entry = byIndex.get(index);
     if (entry === undefined) byIndex.set(index, (entry = emptyEntry()));
     return entry;

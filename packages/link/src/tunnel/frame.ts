@@ -165,33 +165,38 @@ function decodeFrame(kind: Frame["kind"], stream: number, content: Uint8Array): 
   }
 }
 
-function parse<Value>(content: Uint8Array, holds: (value: Fields) => boolean): Value {
+function parse<Value extends Fields>(content: Uint8Array, holds: (value: Fields) => value is Value): Value {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder().decode(content));
   } catch (error) {
     throw malformed("text that is no JSON", error);
   }
-  // The checks name every field that is read; what they let through has the shape.
-  if (typeof value === "object" && value !== null && holds(value as Fields)) return value as Value;
+  // Any object may be asked for any field.
+  const fields = typeof value === "object" && value !== null ? (value as Fields) : {};
+  if (holds(fields)) return fields;
   throw malformed("a frame with fields that do not fit its kind");
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function isRequestHead({ protocol, method, rawTarget, headers }: Fields): boolean {
+function isRequestHead(value: Fields): value is Fields & TunnelRequestHead {
+  const { protocol, method, rawTarget, headers } = value;
   return [protocol, method, rawTarget].every((one) => typeof one === "string") && isHeaderList(headers);
 }
 
-function isAnswerHead({ status, headers }: Fields): boolean {
+function isAnswerHead(value: Fields): value is Fields & TunnelAnswerHead {
+  const { status, headers } = value;
   return Number.isInteger(status) && isHeaderList(headers);
 }
 
-function isBodyEnd({ trailers, chunkCount }: Fields): boolean {
+function isBodyEnd(value: Fields): value is Fields & BodyEnd {
+  const { trailers, chunkCount } = value;
   return isHeaderList(trailers) && (chunkCount === undefined || Number.isInteger(chunkCount));
 }
 
-function isWireError({ code, message }: Fields): boolean {
+function isWireError(value: Fields): value is Fields & WireError {
+  const { code, message } = value;
   return typeof code === "string" && typeof message === "string";
 }
 

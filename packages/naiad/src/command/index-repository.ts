@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { parseManifest, printManifest, type RepositoryManifest } from "@naiad/core";
 import { scanRepository } from "../repository-manifest.ts";
 import { type CommandIo, type ExitCode, UsageError } from "./command-io.ts";
 import { manifestDifferences } from "./manifest-differences.ts";
+import { parseCommandLine } from "./parse-command-line.ts";
+import { readIfPresent } from "./read-if-present.ts";
+import { requireRepository } from "./require-repository.ts";
 
 export const INDEX_SUMMARY: string =
   "Write index.json, the manifest that a static host needs, for a model repository";
@@ -65,7 +67,12 @@ interface IndexOptions {
 }
 
 function parseOptions(argv: readonly string[]): IndexOptions {
-  const parsed = parse(argv);
+  const parsed = parseCommandLine(argv, {
+    output: { type: "string", short: "o" },
+    check: { type: "boolean" },
+    quiet: { type: "boolean", short: "q" },
+    help: { type: "boolean", short: "h" },
+  });
   const { check = false, help = false, output, quiet = false } = parsed.values;
   const [directory, ...extra] = parsed.positionals;
   if (!help && directory === undefined)
@@ -75,35 +82,6 @@ function parseOptions(argv: readonly string[]): IndexOptions {
   if (check && output === "-")
     throw new UsageError("--check compares with a file, which '--output -' is not");
   return { directory: directory ?? "", output, check, quiet, help };
-}
-
-function parse(argv: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        output: { type: "string", short: "o" },
-        check: { type: "boolean" },
-        quiet: { type: "boolean", short: "q" },
-        help: { type: "boolean", short: "h" },
-      },
-    });
-  } catch (error) {
-    // Node's texts name the option and its right use, on several lines at times.
-    const message = error instanceof Error ? error.message : String(error);
-    throw new UsageError(message.split(/[.\n]/)[0] ?? message, { cause: error });
-  }
-}
-
-/** A missing directory and a model given in place of its repository are the common mistakes. */
-async function requireRepository(directory: string): Promise<void> {
-  const stats = await stat(directory).catch(() => undefined);
-  if (stats === undefined) throw new Error(`no directory '${directory}'`);
-  if (!stats.isDirectory()) throw new Error(`'${directory}' is not a directory`);
-  const isModel = (await readIfPresent(join(directory, "config.pbtxt"))) !== undefined;
-  if (isModel)
-    throw new Error(`'${directory}' is a model (it has a config.pbtxt); give the directory that contains it`);
 }
 
 interface Check {
@@ -148,15 +126,6 @@ function describe({ models }: RepositoryManifest): string {
 
 function count(n: number, noun: string): string {
   return `${String(n)} ${noun}${n === 1 ? "" : "s"}`;
-}
-
-async function readIfPresent(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  }
 }
 
 /** A server that reads at this moment sees the old text or the new one. */

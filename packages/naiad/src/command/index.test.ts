@@ -1,4 +1,5 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseManifest } from "@naiad/core";
@@ -42,10 +43,16 @@ describe("naiad", () => {
     expect(await naiad()).toEqual({ code: 2, out: [], error: help.out });
   });
 
-  it("shows the version of its package", async () => {
+  it("shows its version, and what it follows", async () => {
+    const { version } = createRequire(import.meta.url)("naiad/package.json") as { readonly version: string };
     const { code, out } = await naiad("--version");
     expect(code).toBe(0);
-    expect(out[0]).toMatch(/^\d+\.\d+\.\d+/);
+    expect(out).toEqual([
+      version,
+      expect.stringMatching(/^Triton \d+\.\d+\.\d+$/),
+      expect.stringMatching(/^onnxruntime-web \d+\.\d+\.\d+$/),
+      expect.stringMatching(/^ONNX opset \d+ and below$/),
+    ]);
   });
 
   it("refuses what it does not know", async () => {

@@ -1,7 +1,12 @@
-import { createRequire } from "node:module";
+import { CHECK_SUMMARY, check } from "./check/check.ts";
 import { type CommandIo, type ExitCode, UsageError } from "./command-io.ts";
+import { DIFF_SUMMARY, diff } from "./diff/diff.ts";
+import { DOCTOR_SUMMARY, doctor } from "./doctor/doctor.ts";
 import { INDEX_SUMMARY, indexRepository } from "./index-repository.ts";
+import { INIT_SUMMARY, init } from "./init.ts";
+import { PERF_SUMMARY, perf } from "./perf/perf.ts";
 import { SERVE_SUMMARY, serve } from "./serve/serve.ts";
+import { versionLines } from "./version-lines.ts";
 
 interface Command {
   /** One line for the list of commands. */
@@ -10,7 +15,12 @@ interface Command {
 }
 
 const COMMANDS: Readonly<Record<string, Command>> = {
+  check: { summary: CHECK_SUMMARY, run: check },
+  diff: { summary: DIFF_SUMMARY, run: diff },
+  doctor: { summary: DOCTOR_SUMMARY, run: doctor },
   index: { summary: INDEX_SUMMARY, run: indexRepository },
+  init: { summary: INIT_SUMMARY, run: init },
+  perf: { summary: PERF_SUMMARY, run: perf },
   serve: { summary: SERVE_SUMMARY, run: serve },
 };
 
@@ -40,7 +50,7 @@ export async function main(argv: readonly string[], io: CommandIo = processIo): 
     return 0;
   }
   if (name === "-V" || name === "--version") {
-    io.out(version());
+    for (const line of versionLines()) io.out(line);
     return 0;
   }
   if (name === undefined) {
@@ -63,10 +73,4 @@ export async function main(argv: readonly string[], io: CommandIo = processIo): 
     io.error(`naiad ${name}: ${message}`);
     return 1;
   }
-}
-
-function version(): string {
-  const manifest: unknown = createRequire(import.meta.url)("naiad/package.json");
-  const isManifest = typeof manifest === "object" && manifest !== null && "version" in manifest;
-  return isManifest ? String(manifest.version) : "unknown";
 }

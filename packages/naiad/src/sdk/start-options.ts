@@ -1,5 +1,6 @@
 import type {
   CacheConfig,
+  GrpcCompressionLevel,
   RateLimitResource,
   RepositoryLocation,
   ServerEvent,
@@ -75,6 +76,12 @@ export interface StartServerOptions {
   readonly httpRestrictedApi?: string | readonly string[];
   /** Regular expression: request headers with such a name become parameters of the inference request. Case is ignored. */
   readonly httpHeaderForwardPattern?: string;
+  /** The same for gRPC, where the header is named without its prefix `triton-grpc-protocol-`. */
+  readonly grpcRestrictedProtocol?: string | readonly string[];
+  /** The same for gRPC's metadata. */
+  readonly grpcHeaderForwardPattern?: string;
+  /** Other than `none` (default), responses of gRPC are compressed for clients that take that. */
+  readonly grpcInferResponseCompressionLevel?: GrpcCompressionLevel;
   /**
    * Whether `GET <base>metrics` and `client.metrics()` are answered. Default true; false leaves that address to the
    * application.
@@ -99,8 +106,8 @@ export interface StartServerOptions {
    */
   readonly requestRateLimit?: string;
   /**
-   * Bytes of inputs that may be queued and executing in the whole server; what comes beyond is refused with 503. Default a
-   * sixteenth of the device's memory.
+   * Bytes that what is queued and executing in the whole server may take: the inputs of each request and 4 KiB for itself.
+   * What comes beyond is refused with 503. Default a sixteenth of the device's memory.
    */
   readonly maxInflightBytes?: number;
 
@@ -212,7 +219,13 @@ export function resolveSettings(options: StartServerOptions, pageUrl: string): S
       cacheConfig: cacheConfig(options),
       httpMaxInputSize: options.httpMaxInputSize ?? 64 * 1024 * 1024,
       httpRestrictedApis: parseRestrictedApis(listOf(httpRestrictedApi)),
-      httpHeaderForwardPattern: checkedPattern(httpHeaderForwardPattern),
+      httpHeaderForwardPattern: checkedPattern("httpHeaderForwardPattern", httpHeaderForwardPattern),
+      grpcRestrictedProtocols: parseRestrictedApis(listOf(options.grpcRestrictedProtocol ?? [])),
+      grpcHeaderForwardPattern: checkedPattern(
+        "grpcHeaderForwardPattern",
+        options.grpcHeaderForwardPattern ?? "",
+      ),
+      grpcInferResponseCompressionLevel: options.grpcInferResponseCompressionLevel ?? "none",
       allowMetrics,
       metricsConfig: parseMetricsConfig(listOf(options.metricsConfig ?? [])),
       rateLimit: options.rateLimit ?? "off",
@@ -261,12 +274,12 @@ function cacheConfig({ cacheConfig: texts, responseCacheByteSize }: StartServerO
   return responseCacheByteSize === 0 ? { kind: "none" } : { kind: "local", byteSize: responseCacheByteSize };
 }
 
-function checkedPattern(pattern: string): string {
+function checkedPattern(option: string, pattern: string): string {
   try {
     parseHeaderPattern(pattern);
     return pattern;
   } catch (error) {
-    throw new TypeError(`httpHeaderForwardPattern is no regular expression: ${String(error)}`, {
+    throw new TypeError(`${option} is no regular expression: ${String(error)}`, {
       cause: error,
     });
   }

@@ -16,6 +16,7 @@ import {
   createTraceControl,
   createVerifiedBackend,
 } from "@naiad/core";
+import { createGrpcHandler } from "@naiad/grpc";
 import { createHttpHandler } from "@naiad/http";
 import type { FaultHook, LockManagerLike } from "@naiad/link";
 import { whenDead } from "@naiad/link";
@@ -212,6 +213,13 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
         }),
         servedFiles,
       ),
+      handleGrpc: createGrpcHandler({
+        handlers: server,
+        compression: { compress, decompress },
+        compressedResponses: options.grpcInferResponseCompressionLevel === "none" ? "none" : "long",
+        restrictedProtocols: options.grpcRestrictedProtocols,
+        headerForwardPattern: options.grpcHeaderForwardPattern,
+      }),
     },
     log: (level, message) => {
       logger.log(level, message);

@@ -1,8 +1,9 @@
 import type { Clock } from "@naiad/core";
 import { createChannel } from "@naiad/link";
 import type { ChannelHandlers, EmptyContract, Endpoint, FaultHook, Reply } from "@naiad/link";
-import type { ExchangeResponse } from "@naiad/protocol";
-import { InferenceError } from "@naiad/protocol";
+import { isGrpcTarget } from "@naiad/grpc/target";
+import type { ExchangeRequest, ExchangeResponse } from "@naiad/protocol";
+import { headerValue, InferenceError } from "@naiad/protocol";
 import type { GatewayAnswer, GatewayContract, GatewayExchange } from "../contracts.ts";
 import { replayClassOf } from "../replay-class.ts";
 import type { RepeatedRequests } from "./repeated-requests.ts";
@@ -85,18 +86,33 @@ async function run(services: HostServices, input: GatewayExchange, signal: Abort
     controller.abort(signal.reason);
   };
   signal.addEventListener("abort", abort, { once: true });
-  const response = await services.handleExchange({
-    method: input.method,
-    rawTarget: input.rawTarget,
-    headers: input.headers,
-    body: new Uint8Array(input.body),
-    signal: controller.signal,
-  });
+  const { body, headers, method, rawTarget } = input;
+  const exchange = { method, rawTarget, headers, body: new Uint8Array(body), signal: controller.signal };
+  const response = isGrpcTarget(rawTarget)
+    ? await handleWebGrpc(services, exchange)
+    : await services.handleExchange(exchange);
   return {
     response,
     abandon: () => {
       controller.abort(new InferenceError("CANCELLED", "request was cancelled"));
     },
+  };
+}
+
+/**
+ * gRPC-Web and Connect, which keep to what a `fetch` can: gRPC itself has its status in trailers, and a page would wait for
+ * them in vain.
+ */
+async function handleWebGrpc(services: HostServices, exchange: ExchangeRequest): Promise<ExchangeResponse> {
+  if (!/^application\/grpc(\+|;|$)/.test(headerValue(exchange.headers, "content-type") ?? "")) {
+    return services.handleGrpc(exchange);
+  }
+  const error =
+    "a page cannot speak gRPC, which needs HTTP/2 with trailers; gRPC-Web and Connect are answered here";
+  return {
+    status: 415,
+    headers: [["content-type", "application/json"]],
+    body: new TextEncoder().encode(JSON.stringify({ error })),
   };
 }
 

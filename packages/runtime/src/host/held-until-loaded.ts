@@ -18,7 +18,7 @@ export function heldUntilLoaded(
   services: HostServices,
   wait: (signal: AbortSignal) => Promise<void> | undefined,
 ): HostServices {
-  const { operations, handleExchange } = services;
+  const { operations, handleExchange, handleGrpc } = services;
   const unary: UnaryOperationHandlers = operations;
 
   const held =
@@ -59,10 +59,22 @@ export function heldUntilLoaded(
       if (!isNeverHeld(request.rawTarget)) await wait(request.signal);
       return handleExchange(request);
     },
+    handleGrpc: async (request) => {
+      if (!isNeverHeld(request.rawTarget)) await wait(request.signal);
+      return handleGrpc(request);
+    },
   };
 }
 
+const NEVER_HELD: readonly string[] = [
+  "/v2/health/",
+  "/inference.GRPCInferenceService/ServerLive",
+  "/inference.GRPCInferenceService/ServerReady",
+  "/grpc.health.v1.Health/",
+  FILES_PATH,
+];
+
 /** Health, and what a model that is being loaded reads. */
 function isNeverHeld(rawTarget: string): boolean {
-  return rawTarget.startsWith("/v2/health/") || rawTarget.startsWith(FILES_PATH);
+  return NEVER_HELD.some((start) => rawTarget.startsWith(start));
 }

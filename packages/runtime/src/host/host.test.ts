@@ -6,6 +6,7 @@ import type {
   ExchangeHandler,
   OperationHandlers,
   ServerEvent,
+  StreamingExchangeHandler,
 } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 import { SERVER_OPTIONS, createFakeClock, fakeHandlers, memoryLocks, pairedEndpoints } from "@naiad/testing";
@@ -41,6 +42,7 @@ interface Script {
   readonly infer?: OperationHandlers["modelInfer"];
   readonly stream?: OperationHandlers["modelStreamInfer"];
   readonly exchange?: ExchangeHandler;
+  readonly grpc?: StreamingExchangeHandler;
   readonly load?: (signal: AbortSignal) => Promise<void>;
   readonly compose?: () => Promise<void>;
 }
@@ -72,6 +74,7 @@ function setUp(script: Script = {}) {
             return () => listeners.delete(listener);
           },
           handleExchange: script.exchange ?? refuse,
+          handleGrpc: script.grpc ?? refuse,
         },
         log: (level, message) => {
           logged.push(`${level}: ${message}`);
@@ -357,6 +360,28 @@ describe("createHost: gateways", () => {
     expect(body.kind === "bytes" && new TextDecoder().decode(body.bytes)).toBe("hello");
     expect(seen).toEqual([{ method: "POST", rawTarget: "/v2/models/m/infer", body: [1, 2] }]);
     expect(await channel.call("hostInfo", {})).toMatchObject({ hostId: "host-1" });
+  });
+
+  it.each([
+    ["application/grpc-web+proto", 200],
+    ["application/proto", 200],
+    ["application/grpc", 415],
+    ["application/grpc+proto", 415],
+  ])("answers what a page can send of gRPC: %s is %i", async (contentType, expected) => {
+    const targets: string[] = [];
+    const { host, gateway } = setUp({
+      grpc: ({ rawTarget }) => {
+        targets.push(rawTarget);
+        return Promise.resolve(answer("from gRPC"));
+      },
+    });
+    await host.start(START);
+    const { channel } = await gateway("g1");
+    const rawTarget = "/inference.GRPCInferenceService/ServerLive";
+    const headers = [["content-type", contentType]] as const;
+    const { status } = await channel.call("exchange", { ...EXCHANGE, rawTarget, headers });
+    expect(status).toBe(expected);
+    expect(targets).toEqual(expected === 200 ? [rawTarget] : []);
   });
 
   it("keeps a dead gateway's request for the next one, which sends it again", async () => {

@@ -1,16 +1,18 @@
 import type {
   CancelTimer,
   Clock,
+  DeviceMemory,
   ExecuteContext,
   ExecutionResult,
   InstanceDevice,
+  InstanceOutcome,
   InstanceRequest,
   Logger,
   LossResult,
 } from "@naiad/core";
 import { createChannel } from "@naiad/link";
 import type { Channel, FaultHook } from "@naiad/link";
-import type { WatchdogLimits } from "@naiad/protocol";
+import type { DeviceTensor, WatchdogLimits } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 import type {
   InstanceContract,
@@ -24,7 +26,7 @@ import type { Watchdog } from "./watchdog.ts";
 import { raceAbort } from "./race-abort.ts";
 import type { CreateResult, InstanceOrder, RemoteInstance } from "./remote-instance.ts";
 import type { ResponseInlets } from "./response-inlets.ts";
-import { createResponseInlets } from "./response-inlets.ts";
+import { createResponseInlets, LEFT_OPEN_MS } from "./response-inlets.ts";
 import { workerHandlers } from "./worker-services.ts";
 import type { WorkerServices } from "./worker-services.ts";
 import type { SpawnedWorker } from "./worker-spawner.ts";
@@ -75,12 +77,15 @@ export class InstanceWorker {
   readonly #tenants = new Map<string, Tenant>();
   readonly #over = new AbortController();
   readonly #started: Promise<boolean>;
+  readonly #deviceMemory: DeviceMemory;
   #ending: Ending | undefined;
   #cancelLinger: CancelTimer = () => undefined;
   #expected = 0;
   #owedCalls = 0;
   #releasedBytes = 0;
+  #deviceTensors = 0;
   #proven = false;
+  #hasWarned = false;
 
   constructor(options: InstanceWorkerOptions) {
     this.#options = options;
@@ -101,6 +106,10 @@ export class InstanceWorker {
       worker: () => this.#channel,
       onClosed: () => {
         this.#retire();
+      },
+      clock,
+      onLeftOpen: () => {
+        this.#warnOfOpenRequest();
       },
     });
     this.#channel = createChannel<InstanceContract, InstanceHostContract>(
@@ -127,6 +136,7 @@ export class InstanceWorker {
       this.#end(error.message, this.#watchdog.running());
     });
     this.#started = this.#start();
+    this.#deviceMemory = this.#memory();
   }
 
   /** After an abort nothing of the instance is left, though a shared worker may need a moment to be rid of it. */
@@ -141,6 +151,49 @@ export class InstanceWorker {
     } finally {
       this.#expected -= 1;
       this.#retire();
+    }
+  }
+
+  /** Once: a model that does so does so with each request. */
+  #warnOfOpenRequest(): void {
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    const { logger, label } = this.#options;
+    logger.log(
+      "warning",
+      `instance worker ${label}: its decoupled model has not ended a request that was cancelled ` +
+        `${LEFT_OPEN_MS / 1000} s ago, and an unload waits for that. It must send the final flag after a cancel, too`,
+    );
+  }
+
+  /** The bytes of a tensor in its memory. Rejects with UNAVAILABLE where the worker has ended. */
+  async read({ handle }: DeviceTensor): Promise<Uint8Array> {
+    const { limits, start } = this.#options;
+    const call: OwedCall = { instanceId: start.workerId, kind: "read", limits };
+    const { bytes } = await this.#owe(call, this.#channel.call("readTensor", { handle }));
+    return bytes;
+  }
+
+  #memory(): DeviceMemory {
+    const hasEnded = (): boolean => this.#hasEnded();
+    return {
+      worker: this.#options.start.workerId,
+      get isLost() {
+        return hasEnded();
+      },
+      dispose: ({ handle }) => {
+        if (hasEnded()) return;
+        this.#deviceTensors -= 1;
+        this.#channel.notify("disposeTensor", { handle });
+        this.#retire();
+      },
+    };
+  }
+
+  #countTensors(outcomes: readonly InstanceOutcome[]): void {
+    for (const outcome of outcomes) {
+      if (!("outputs" in outcome)) continue;
+      this.#deviceTensors += outcome.outputs.filter(({ kind }) => kind === "device").length;
     }
   }
 
@@ -238,10 +291,13 @@ export class InstanceWorker {
       const call: OwedCall = { instanceId, kind: "execute", limits };
       let executionId: number | undefined;
       try {
-        await this.#options.fault?.("host.before-dispatch", instanceId);
+        const { fault } = this.#options;
+        // Without a fault hook it is posted at once, before any tensor that it reads can be disposed.
+        if (fault !== undefined) await fault("host.before-dispatch", instanceId);
         const named = context !== undefined && { executionId: (executionId = this.#inlets.open(context)) };
         const answer = this.#channel.call("execute", { instanceId, requests, ...named }, { transfer });
         const execution = await this.#owe(call, answer);
+        this.#countTensors(execution.outcomes);
         if (executionId !== undefined) this.#inlets.executed(executionId, execution.outcomes);
         return { kind: "completed", ...execution };
       } catch (thrown) {
@@ -259,6 +315,7 @@ export class InstanceWorker {
     };
     return {
       ...created,
+      deviceMemory: this.#deviceMemory,
       lost,
       execute: (requests, transfer, context) => {
         const result = execute(requests, transfer, context);
@@ -271,12 +328,24 @@ export class InstanceWorker {
   }
 
   async #checkReady(instanceId: string): Promise<void> {
+    // Who else has work there holds it up, too, and is under the watchdog's eye.
+    let isStuck = this.#owedCalls + this.#inlets.openCount === 0;
     const late = new AbortController();
     const cancel = this.#options.clock.after(READY_LIMIT_MS * 1e6, () => {
-      late.abort();
+      if (isStuck) this.#end(`isReady() did not end within ${READY_LIMIT_MS} ms`);
+      else late.abort();
     });
     try {
-      await this.#channel.call("checkReady", { instanceId }, { signal: late.signal });
+      const answer = this.#channel.call("checkReady", { instanceId }, { signal: late.signal });
+      // Nobody's, so answered at once, unless the first question has stopped the worker's event loop.
+      const probe = this.#channel.call("checkReady", { instanceId: "" }, { signal: late.signal });
+      void probe.then(
+        () => {
+          isStuck = false;
+        },
+        () => undefined,
+      );
+      await answer;
     } catch (thrown) {
       if (!late.signal.aborted) throw thrown;
       throw new InferenceError(
@@ -324,6 +393,7 @@ export class InstanceWorker {
       instances,
       owedCalls: this.#owedCalls + this.#inlets.openCount,
       releasedBytes: this.#releasedBytes,
+      deviceTensors: this.#deviceTensors,
       releasedBytesLimit,
       proven: this.#proven,
     });
@@ -336,7 +406,8 @@ export class InstanceWorker {
       case "terminate-unless-used": {
         this.#cancelLinger();
         this.#cancelLinger = clock.after(lingerMs * 1e6, () => {
-          if (this.#tenants.size + this.#expected + this.#owedCalls === 0) this.#end(NOTHING_LEFT);
+          const uses = this.#tenants.size + this.#expected + this.#owedCalls + this.#deviceTensors;
+          if (uses === 0) this.#end(NOTHING_LEFT);
         });
         return;
       }

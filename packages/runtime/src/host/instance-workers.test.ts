@@ -1,6 +1,7 @@
 import type { InstanceRequest } from "@naiad/core";
 import { createCustomMetrics } from "@naiad/core";
 import { createChannel } from "@naiad/link";
+import type { DeviceTensor } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 import type { FakeClock } from "@naiad/testing";
 import { createCollectingLogger, createFakeClock, pairedEndpoints } from "@naiad/testing";
@@ -22,7 +23,7 @@ type Act =
   | { readonly kind: "after"; readonly ms: number };
 type Script = (
   worker: ScriptedWorker,
-  call: "start" | "create" | "execute" | "release",
+  call: "start" | "create" | "execute" | "read" | "release" | "ready",
   instanceId: string,
 ) => Act | undefined;
 
@@ -42,6 +43,15 @@ const matching = (pattern: RegExp): unknown => expect.stringMatching(pattern);
 
 const NEVER = new Promise<never>(() => undefined);
 const LIMITS = { createMs: 1000, firstRunMs: 500, runMs: 100 };
+/** What a scripted worker leaves on its device where it may. */
+const TENSOR: DeviceTensor = {
+  kind: "device",
+  name: "y",
+  datatype: "UINT8",
+  shape: [1],
+  worker: "w1",
+  handle: 7,
+};
 const TIMES = { computeInputNs: 1, computeInferNs: 2, computeOutputNs: 3 };
 
 function scriptedSpawner(clock: FakeClock, script: Script) {
@@ -53,7 +63,11 @@ function scriptedSpawner(clock: FakeClock, script: Script) {
       // As in a real worker, one thing at a time.
       let line: Promise<unknown> = Promise.resolve();
 
-      async function perform<Value>(call: Parameters<Script>[1], instanceId: string, value: Value) {
+      async function perform<Value>(
+        call: Exclude<Parameters<Script>[1], "ready">,
+        instanceId: string,
+        value: Value,
+      ) {
         const previous = line;
         const turn = deferred<undefined>();
         line = turn.promise;
@@ -61,7 +75,7 @@ function scriptedSpawner(clock: FakeClock, script: Script) {
         worker.calls.push(`${call} ${instanceId}`);
         const act = script(worker, call, instanceId);
         if (act?.kind === "freeze") return NEVER;
-        if (call !== "start") {
+        if (call !== "start" && call !== "read") {
           const operation = call === "execute" ? "run" : call;
           host.notify("operation", { instanceId, operation });
         }
@@ -87,15 +101,25 @@ function scriptedSpawner(clock: FakeClock, script: Script) {
               }),
             execute: ({ instanceId, requests }) =>
               perform("execute", instanceId, {
-                outcomes: requests.map(() => ({ kind: "response", outputs: [], parameters: {} }) as const),
+                outcomes: requests.map(({ keepOnDevice = [] }) => ({
+                  kind: "response",
+                  outputs: keepOnDevice.map((name) => ({ ...TENSOR, name })),
+                  parameters: {},
+                })),
                 times: TIMES,
                 nonFiniteOutputs: 0,
               }),
-            checkReady: () => Promise.resolve({ value: {} }),
+            readTensor: ({ handle }) => perform("read", String(handle), { bytes: Uint8Array.of(handle) }),
+            checkReady: ({ instanceId }) =>
+              script(worker, "ready", instanceId) === undefined ? Promise.resolve({ value: {} }) : NEVER,
             release: ({ instanceId }) => perform("release", instanceId, { releasedBytes: 60 }),
           },
           streams: {},
-          notes: { credit: () => undefined, cancel: () => undefined },
+          notes: {
+            credit: () => undefined,
+            cancel: () => undefined,
+            disposeTensor: ({ handle }) => worker.calls.push(`dispose ${handle}`),
+          },
         },
         { peer: "host" },
       );
@@ -142,10 +166,10 @@ const SERVICES: WorkerServices = {
   metrics: createCustomMetrics(),
 };
 
-function order(instanceId: string): InstanceOrder {
+function order(instanceId: string, limits = LIMITS): InstanceOrder {
   return {
     instanceId,
-    limits: LIMITS,
+    limits,
     message: () =>
       Promise.resolve({
         input: {
@@ -199,8 +223,8 @@ function setUp(script: Script = () => undefined, options: Partial<InstanceWorker
     ...options,
   });
   /** Settles everything and gives the instance, or the error as one. */
-  async function create(placed: Placed, instanceId: string): Promise<RemoteInstance> {
-    const created = pool.create(placed, order(instanceId), live);
+  async function create(placed: Placed, instanceId: string, limits = LIMITS): Promise<RemoteInstance> {
+    const created = pool.create(placed, order(instanceId, limits), live);
     await clock.settle();
     return created;
   }
@@ -546,6 +570,18 @@ describe("createInstanceWorkers: the end", () => {
     expect(spawned).toHaveLength(2);
   });
 
+  it("is not renewed while tensors in its memory are to be read", async () => {
+    const { create, clock, spawned } = setUp();
+    const stays = await create(GPU, "stays");
+    await now(clock, stays.execute([{ ...REQUEST, keepOnDevice: ["y"] }], []));
+    await (await create(GPU, "a")).dispose();
+    await (await create(GPU, "b")).dispose();
+    expect(spawned[0]?.terminated).toBe(false);
+    stays.deviceMemory.dispose(TENSOR);
+    await clock.settle();
+    expect(spawned[0]?.terminated).toBe(true);
+  });
+
   it("lets the rest live when a release fails", async () => {
     const error = new InferenceError("INTERNAL", "cannot");
     const { create, spawned, logger } = setUp((_worker, call) =>
@@ -575,5 +611,97 @@ describe("createInstanceWorkers: the end", () => {
     expect(spawned.map(({ terminated }) => terminated)).toEqual([true, true]);
     await expect(pool.create(CPU, order("c"), live)).rejects.toMatchObject({ code: "UNAVAILABLE" });
     expect(clock.timerCount).toBe(0);
+  });
+});
+
+describe("createInstanceWorkers: tensors in a worker's memory", () => {
+  it("are read by the worker that has them, and disposed behind what was asked before", async () => {
+    const { pool, create, clock, spawned } = setUp((_worker, call) =>
+      call === "execute" ? { kind: "after", ms: 5 } : undefined,
+    );
+    const other = await create({ ...GPU, workerKey: "gpu:1" }, "a");
+    const instance = await create(GPU, "b");
+    const tensor = { ...TENSOR, worker: "w2" };
+    expect([other, instance].map(({ deviceMemory }) => deviceMemory.worker)).toEqual(["w1", "w2"]);
+    const execution = instance.execute([REQUEST], []);
+    const bytes = pool.read(tensor);
+    await clock.advance(5e6);
+    expect(await bytes).toEqual(Uint8Array.of(7));
+    await execution;
+    instance.deviceMemory.dispose(tensor);
+    await clock.settle();
+    expect(spawned[1]?.calls).toEqual(["start ", "create b", "execute b", "read 7", "dispose 7"]);
+    expect(spawned[0]?.calls).toEqual(["start ", "create a"]);
+  });
+
+  it("are lost with it", async () => {
+    const { pool, create, clock, spawned } = setUp();
+    const instance = await create(GPU, "a");
+    expect(instance.deviceMemory.isLost).toBe(false);
+    spawned[0]?.crash("out of memory");
+    await clock.settle();
+    expect(instance.deviceMemory.isLost).toBe(true);
+    instance.deviceMemory.dispose(TENSOR);
+    await expect(pool.read(TENSOR)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(spawned[0]?.calls).toEqual(["start ", "create a"]);
+  });
+
+  it("end a worker that hangs when it is to read one", async () => {
+    const { pool, create, clock, spawned } = setUp((_worker, call) =>
+      call === "read" ? { kind: "hang" } : undefined,
+    );
+    await create(GPU, "a");
+    const bytes = pool.read(TENSOR).catch((thrown: unknown) => InferenceError.from(thrown).message);
+    await clock.advance(1000e6);
+    expect(await bytes).toMatch(/did not begin what it was asked for within 1000 ms/);
+    expect(spawned[0]?.terminated).toBe(true);
+  });
+});
+
+describe("createInstanceWorkers: asking whether a model is ready", () => {
+  const JAVASCRIPT: Placed = {
+    engine: "javascript",
+    workerKey: "javascript:m_0:0123456789abcdef",
+    label: "javascript:m_0",
+    device: { kind: "cpu", threads: 1 },
+  };
+  const textOf = (promise: Promise<void>): Promise<string> =>
+    promise.then(
+      () => "ready",
+      (thrown: unknown) => InferenceError.from(thrown).message,
+    );
+
+  it("ends a worker whose model never comes back from it; a request that came meanwhile is innocent", async () => {
+    const { create, clock, spawned } = setUp((_worker, call) =>
+      call === "ready" || call === "execute" ? { kind: "freeze" } : undefined,
+    );
+    const instance = await create(JAVASCRIPT, "a", { ...LIMITS, runMs: 60_000 });
+    const ready = textOf(instance.checkReady());
+    await clock.advance(2000e6);
+    const request = instance.execute([REQUEST], []);
+    await clock.advance(3000e6);
+    expect(await ready).toBe(
+      "instance worker javascript:m_0 was ended: isReady() did not end within 5000 ms",
+    );
+    expect(await request).toMatchObject({ kind: "lost", culprit: false });
+    expect(spawned[0]?.terminated).toBe(true);
+    expect(clock.timerCount).toBe(0);
+  });
+
+  it("keeps a worker whose model only does not answer, or that is busy with something else", async () => {
+    const { create, clock, spawned } = setUp((_worker, call, instanceId) => {
+      if (call === "ready") return instanceId === "a" ? { kind: "hang" } : undefined;
+      return call === "execute" ? { kind: "after", ms: 9000 } : undefined;
+    });
+    const instance = await create(JAVASCRIPT, "a", { ...LIMITS, runMs: 60_000 });
+    const waiting = textOf(instance.checkReady());
+    await clock.advance(5000e6);
+    expect(await waiting).toMatch(/javascript:m_0 did not say within 5000 ms whether its model is ready/);
+    const request = instance.execute([REQUEST], []);
+    const busy = textOf(instance.checkReady());
+    await clock.advance(9000e6);
+    expect(await busy).toMatch(/did not say within 5000 ms/);
+    expect(await request).toMatchObject({ kind: "completed" });
+    expect(spawned[0]?.terminated).toBe(false);
   });
 });

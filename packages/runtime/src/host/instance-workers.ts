@@ -1,6 +1,6 @@
 import type { Clock, InstanceDevice, Logger } from "@naiad/core";
 import type { FaultHook } from "@naiad/link";
-import type { WatchdogLimits } from "@naiad/protocol";
+import type { DeviceTensor, WatchdogLimits } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 import type { AssetUrls } from "../contracts.ts";
 import { WIRE_VERSION } from "../contracts.ts";
@@ -37,6 +37,8 @@ export interface Placed {
   readonly engine: WorkerEngine;
   /** Instances with equal keys share a worker. */
   readonly workerKey: string;
+  /** For texts, where the key is not fit to be read. */
+  readonly label?: string;
   readonly device: InstanceDevice;
 }
 
@@ -47,6 +49,8 @@ export interface InstanceWorkers {
    * with CANCELLED after an abort, and with UNAVAILABLE where no worker could be started or the worker died of it.
    */
   create(placed: Placed, order: InstanceOrder, signal: AbortSignal): Promise<RemoteInstance>;
+  /** The bytes of a tensor that an instance has left in its worker. Rejects with UNAVAILABLE where that has ended. */
+  read(tensor: DeviceTensor): Promise<Uint8Array>;
   /** Ends every worker; whatever still runs is lost. */
   stop(): void;
 }
@@ -64,17 +68,18 @@ type StartStyle = "full" | "plain";
 
 export function createInstanceWorkers(options: InstanceWorkersOptions): InstanceWorkers {
   const slots = new Map<string, Slot>();
+  const workersById = new Map<string, InstanceWorker>();
   let stopped = false;
 
   async function start(placed: Placed, style: StartStyle, onEnd: () => void): Promise<InstanceWorker> {
-    const { workerKey, device, engine } = placed;
+    const { workerKey, label = workerKey, device, engine } = placed;
     const isWasm = engine === "onnxruntime" && device.kind === "cpu";
     const wasmModule = isWasm && style === "full" ? await options.wasmModule() : undefined;
     const workerId = options.newId();
     const worker = new InstanceWorker({
-      label: workerKey,
+      label,
       device: device.kind,
-      spawned: options.spawner.spawn(scriptFor(placed, options), `naiad ${workerKey}`),
+      spawned: options.spawner.spawn(scriptFor(placed, options), `naiad ${label}`),
       start: {
         wireVersion: WIRE_VERSION,
         workerId,
@@ -89,9 +94,13 @@ export function createInstanceWorkers(options: InstanceWorkersOptions): Instance
       releasedBytesLimit: options.releasedBytesLimit ?? GIB,
       lingerMs: options.lingerMs ?? 60_000,
       whenDead: options.whenDead,
-      onEnd,
+      onEnd: () => {
+        workersById.delete(workerId);
+        onEnd();
+      },
       ...(options.fault && { fault: options.fault }),
     });
+    workersById.set(workerId, worker);
     if (stopped) worker.terminate(STOPPED);
     return worker;
   }
@@ -142,6 +151,11 @@ export function createInstanceWorkers(options: InstanceWorkersOptions): Instance
         }
         options.logger.log("warning", retryText(result));
       }
+    },
+    async read(tensor) {
+      const worker = workersById.get(tensor.worker);
+      if (worker !== undefined) return worker.read(tensor);
+      throw new InferenceError("UNAVAILABLE", "the worker that held the tensor has ended");
     },
     stop() {
       stopped = true;

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { OnnxEngine } from "@naiad/backend-onnxruntime";
 import type { CodePlatform } from "@naiad/backend-javascript";
 import { createMemoryFileStore } from "@naiad/core";
@@ -213,6 +214,32 @@ describe("a model in JavaScript", () => {
     expect(index).toMatchObject([{ state: "READY", instances: [{ execution_provider: "javascript" }] }]);
   });
 
+  it("runs as the guide shows it, with several rows in a request", async () => {
+    const guide = await readFile(
+      new URL("../../../../docs/guide/javascript-models.md", import.meta.url),
+      "utf8",
+    );
+    const blockOf = (firstLine: string): string => {
+      const [, block = ""] = guide.split(`\n${firstLine}\n`);
+      return block.slice(0, block.indexOf("\n```\n"));
+    };
+    const { http } = await startServer({
+      models: {
+        top_class: {
+          "config.pbtxt": blockOf("# config.pbtxt"),
+          "labels.txt": "cat\ndog\n",
+          "1/model.js": blockOf("// 1/model.js"),
+          "1/softmax.js": blockOf("// 1/softmax.js"),
+        },
+      },
+    });
+    const classesOf = async (data: readonly number[]): Promise<string> => {
+      const scores = { name: "SCORES", datatype: "FP32", shape: [data.length / 2, 2], data };
+      return (await http("POST", "/v2/models/top_class/infer", { inputs: [scores] })).text;
+    };
+    expect(await classesOf([5, 1, 0, 0, -1, 7])).toContain('"shape":[3,1],"data":["cat","unsure","dog"]');
+  });
+
   it("is known by its file alone, whatever that is called", async () => {
     const { infer } = await startServer({
       models: {
@@ -253,7 +280,7 @@ describe("a model in JavaScript", () => {
     ["unable to find '1/model.js' for model instance 'm'", { "config.pbtxt": CONFIG, "1/other.js": "" }],
     ["TypeError: no weights", { "config.pbtxt": CONFIG, "1/model.js": `throw new TypeError("no weights");` }],
     [
-      "has no default export that is a class",
+      "must be a class with the method 'execute' (export default class { … }), found none",
       { "config.pbtxt": CONFIG, "1/model.js": "export const a = 1;" },
     ],
     [
@@ -418,7 +445,9 @@ describe("a model in JavaScript", () => {
       models: { m: { "config.pbtxt": CONFIG, "1/model.js": model(body) } },
       limits: { createMs: 300, firstRunMs: 100, runMs: 100 },
     });
-    expect(await infer("m", [1])).toMatch(/^500 .*it waited for another model for 300 ms/);
+    expect(await infer("m", [1])).toMatch(
+      /^500 .*instance worker javascript:m_0 was ended: it waited for another model for 300 ms/,
+    );
     expect(workers[0]?.terminated).toBe(true);
   });
 

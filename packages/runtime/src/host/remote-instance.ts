@@ -1,4 +1,4 @@
-import type { ExecuteContext, ExecutionResult, InstanceRequest, LossResult } from "@naiad/core";
+import type { DeviceMemory, ExecuteContext, ExecutionResult, InstanceRequest, LossResult } from "@naiad/core";
 import type { DeviceReport, InferenceError, WatchdogLimits } from "@naiad/protocol";
 import type { InstanceCreate } from "../contracts.ts";
 
@@ -22,6 +22,8 @@ export interface RemoteInstance {
   readonly device: DeviceReport;
   /** proto3 binary of the completed configuration, where that alone was asked for. */
   readonly config?: Uint8Array;
+  /** Of its worker. */
+  readonly deviceMemory: DeviceMemory;
   execute(
     requests: readonly InstanceRequest[],
     transfer: readonly Transferable[],

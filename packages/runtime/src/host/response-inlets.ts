@@ -1,4 +1,4 @@
-import type { ExecuteContext, InstanceOutcome } from "@naiad/core";
+import type { CancelTimer, Clock, ExecuteContext, InstanceOutcome } from "@naiad/core";
 import type { Channel, ChannelHandlers } from "@naiad/link";
 import type { ExecutedRequest, InstanceContract, InstanceHostContract } from "../contracts.ts";
 import { RESPONSE_CREDITS } from "../contracts.ts";
@@ -20,6 +20,8 @@ export interface ResponseInlets {
 
 interface OpenExecution {
   readonly context: ExecuteContext;
+  /** Its model has returned; only decoupled requests are left. */
+  isOver: boolean;
   readonly requests: Map<number, OpenRequest>;
 }
 
@@ -33,22 +35,43 @@ export interface ResponseInletsOptions {
   readonly worker: () => Pick<Channel<InstanceContract>, "notify">;
   /** The last request of an execution that was over has ended. */
   readonly onClosed: () => void;
+  readonly clock: Clock;
+  /** A model that has returned from a request's execution has not ended it, long after it was cancelled. */
+  readonly onLeftOpen: () => void;
 }
+
+/** How long after a cancel a model may take to say its last. */
+export const LEFT_OPEN_MS = 10_000;
 
 /** Credit goes back in halves: a note for each response would double the traffic. */
 const CREDIT_EVERY = RESPONSE_CREDITS / 2;
 
-export function createResponseInlets({ worker, onClosed }: ResponseInletsOptions): ResponseInlets {
+export function createResponseInlets({
+  worker,
+  onClosed,
+  clock,
+  onLeftOpen,
+}: ResponseInletsOptions): ResponseInlets {
   const executions = new Map<number, OpenExecution>();
   let lastId = 0;
 
   function watched(request: ExecutedRequest, signal: AbortSignal | undefined): OpenRequest {
+    let stopTimer: CancelTimer = () => undefined;
     const cancel = (): void => {
       worker().notify("cancel", request);
+      stopTimer = clock.after(LEFT_OPEN_MS * 1e6, () => {
+        if (executions.get(request.executionId)?.isOver === true) onLeftOpen();
+      });
     };
     if (signal?.aborted === true) cancel();
     else signal?.addEventListener("abort", cancel, { once: true });
-    return { taken: 0, stopWatching: () => signal?.removeEventListener("abort", cancel) };
+    return {
+      taken: 0,
+      stopWatching: () => {
+        signal?.removeEventListener("abort", cancel);
+        stopTimer();
+      },
+    };
   }
 
   function close({ executionId, index }: ExecutedRequest): void {
@@ -94,11 +117,14 @@ export function createResponseInlets({ worker, onClosed }: ResponseInletsOptions
       lastId += 1;
       const executionId = lastId;
       const requests = context.signals.map((signal, index) => watched({ executionId, index }, signal));
-      executions.set(executionId, { context, requests: new Map(requests.entries()) });
+      executions.set(executionId, { context, isOver: false, requests: new Map(requests.entries()) });
       return executionId;
     },
     executed(executionId, outcomes) {
-      for (const index of [...(executions.get(executionId)?.requests.keys() ?? [])]) {
+      const execution = executions.get(executionId);
+      if (execution === undefined) return;
+      execution.isOver = true;
+      for (const index of [...execution.requests.keys()]) {
         if (outcomes[index]?.kind !== "decoupled") close({ executionId, index });
       }
     },

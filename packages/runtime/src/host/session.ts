@@ -15,8 +15,7 @@ export interface HostServices {
   readonly instances: () => readonly InstanceReport[];
   readonly subscribe: Subscribe;
   readonly handleExchange: ExchangeHandler;
-  /** Absent where no gRPC is served. */
-  readonly handleGrpc?: StreamingExchangeHandler;
+  readonly handleGrpc: StreamingExchangeHandler;
 }
 
 /** One peer on one port. */

@@ -49,6 +49,7 @@ describe("copyRequests", () => {
   it("sends all that the port has, and nothing else that the scheduler keeps in a request", () => {
     const sent: Required<InstanceRequest> = {
       ...request(tensor("a", Uint8Array.of(1))),
+      keepOnDevice: ["y"],
       timeoutUs: 3,
       sequence: { id: 7n, start: true, end: false },
     };

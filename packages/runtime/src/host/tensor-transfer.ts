@@ -18,10 +18,11 @@ export interface Sendable<Value> {
 export function copyRequests(requests: readonly InstanceRequest[]): Sendable<readonly InstanceRequest[]> {
   const transfer: Transferable[] = [];
   const value = requests.map(
-    ({ id, inputs, outputs, batchSize, parameters, timeoutUs, sequence }): InstanceRequest => ({
+    ({ id, inputs, outputs, keepOnDevice, batchSize, parameters, timeoutUs, sequence }): InstanceRequest => ({
       id,
       inputs: inputs.map((tensor) => sendable(tensor, copyOf, transfer)),
       outputs,
+      ...(keepOnDevice !== undefined && { keepOnDevice }),
       batchSize,
       parameters,
       ...(timeoutUs !== undefined && timeoutUs > 0 && { timeoutUs }),

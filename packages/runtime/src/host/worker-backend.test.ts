@@ -1,5 +1,7 @@
 import type { InstanceSpec, ModelFiles } from "@naiad/core";
 import { decodeConfig, encodeConfig, parseConfigText } from "@naiad/model-config";
+import type { DeviceTensor } from "@naiad/protocol";
+import { InferenceError } from "@naiad/protocol";
 import { describe, expect, it } from "vitest";
 import type { InstanceWorkers, Placed } from "./instance-workers.ts";
 import type { InstanceOrder, RemoteInstance } from "./remote-instance.ts";
@@ -28,12 +30,13 @@ function spec(location: ModelFiles["location"], runMs = "9"): InstanceSpec {
   };
 }
 
-function setUp() {
+function setUp(provider: "wasm" | "webgpu" = "wasm") {
   const asked: { readonly placed: Placed; readonly order: InstanceOrder }[] = [];
   const warnings: string[] = [];
   const executed: { readonly bytes: number[]; readonly transferred: number }[] = [];
   const remote: RemoteInstance = {
-    device: { executionProvider: "wasm", build: "wasm", threads: 2 },
+    device: { executionProvider: provider, build: "wasm", threads: 2 },
+    deviceMemory: { worker: "w1", isLost: false, dispose: () => undefined },
     lost: new Promise(() => undefined),
     dispose: () => Promise.resolve(),
     checkReady: () => Promise.resolve(),
@@ -45,7 +48,10 @@ function setUp() {
         bytes: inputs.flatMap((tensor) => (tensor.kind === "bytes" ? [...tensor.bytes] : [])),
         transferred: transfer.length,
       });
-      return Promise.resolve({ kind: "lost", reason: "scripted", culprit: true });
+      if (provider === "wasm") return Promise.resolve({ kind: "lost", reason: "scripted", culprit: true });
+      const outcomes = requests.map(() => ({ kind: "response", outputs: [], parameters: {} }) as const);
+      const times = { computeInputNs: 0, computeInferNs: 0, computeOutputNs: 0 };
+      return Promise.resolve({ kind: "completed", outcomes, times, readbacks: 1 });
     },
   };
   const workers: InstanceWorkers = {
@@ -53,6 +59,10 @@ function setUp() {
       asked.push({ placed, order });
       return Promise.resolve(remote);
     },
+    read: ({ worker, handle }) =>
+      worker === "ended"
+        ? Promise.reject(new InferenceError("UNAVAILABLE", "the worker has ended"))
+        : Promise.resolve(Uint8Array.of(handle)),
     stop: () => undefined,
   };
   const backend = createWorkerBackend({
@@ -130,5 +140,64 @@ describe("createWorkerBackend", () => {
       { bytes: [1, 2], transferred: 1 },
     ]);
     expect([...input.bytes]).toEqual([1, 2]);
+  });
+
+  it("has a device memory where it runs on WebGPU alone", async () => {
+    expect(await setUp("wasm").backend.createInstance(spec({ kind: "memory" }), live)).not.toHaveProperty(
+      "deviceMemory",
+    );
+    const onGpu = await setUp("webgpu").backend.createInstance(spec({ kind: "memory" }), live);
+    expect(onGpu.deviceMemory?.worker).toBe("w1");
+  });
+
+  it("reads what lies in other workers; who cannot be read for fails alone", async () => {
+    const { backend, executed } = setUp("webgpu");
+    const instance = await backend.createInstance(spec({ kind: "memory" }), live);
+    const on = (worker: string, handle: number): DeviceTensor => ({
+      kind: "device",
+      name: "x",
+      datatype: "UINT8",
+      shape: [1],
+      worker,
+      handle,
+    });
+    const requests = [on("w2", 5), on("ended", 6), on("w1", 7)].map((input) => ({
+      id: "",
+      inputs: [input],
+      outputs: ["y"],
+      batchSize: 0,
+      parameters: {},
+    }));
+    const result = await instance.execute(requests);
+    expect(executed).toEqual([{ bytes: [5], transferred: 1 }]);
+    expect(result).toMatchObject({
+      outcomes: [
+        { kind: "response" },
+        {
+          kind: "error",
+          error: {
+            code: "UNAVAILABLE",
+            message: "an input lay on a GPU and could not be read from there: the worker has ended",
+          },
+        },
+        { kind: "response" },
+      ],
+      readbacks: 2,
+    });
+  });
+
+  it("reads everything for an instance without device memory", async () => {
+    const { backend, executed } = setUp("wasm");
+    const instance = await backend.createInstance(spec({ kind: "memory" }), live);
+    const input: DeviceTensor = {
+      kind: "device",
+      name: "x",
+      datatype: "UINT8",
+      shape: [1],
+      worker: "w1",
+      handle: 5,
+    };
+    await instance.execute([{ id: "", inputs: [input], outputs: ["y"], batchSize: 0, parameters: {} }]);
+    expect(executed).toEqual([{ bytes: [5], transferred: 1 }]);
   });
 });

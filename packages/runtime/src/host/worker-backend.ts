@@ -1,8 +1,17 @@
-import type { Backend, InstancePlacement, InstanceSpec, ModelFiles } from "@naiad/core";
+import type {
+  Backend,
+  ExecuteContext,
+  ExecutionResult,
+  InstancePlacement,
+  InstanceRequest,
+  InstanceSpec,
+  ModelFiles,
+} from "@naiad/core";
 import type { ModelConfig } from "@naiad/model-config";
 import type { WatchdogLimits } from "@naiad/protocol";
 import type { InstanceCreate } from "../contracts.ts";
 import type { InstanceWorkers, Placed, WorkerEngine } from "./instance-workers.ts";
+import { contextOfSome, executeForeign, readsForeignTensors } from "./foreign-tensors.ts";
 import type { RemoteInstance } from "./remote-instance.ts";
 import { copyRequests, giveBytes } from "./tensor-transfer.ts";
 import { watchdogLimits, watchdogWarnings } from "./watchdog-limits.ts";
@@ -42,15 +51,30 @@ export function createWorkerBackend(options: WorkerBackendOptions): Backend {
       const { config } = spec.model;
       // Others give one response each, with their execution, and cannot be cancelled in it.
       const listens = options.engine === "javascript" || config.modelTransactionPolicy?.decoupled === true;
+      // What else runs in the worker of a GPU can neither leave tensors there nor read them.
+      const deviceMemory = instance.device.executionProvider === "webgpu" ? instance.deviceMemory : undefined;
+      const worker = deviceMemory?.worker;
+      const execute = (
+        requests: readonly InstanceRequest[],
+        context: ExecuteContext | undefined,
+      ): Promise<ExecutionResult> => {
+        const { value, transfer } = copyRequests(requests);
+        return instance.execute(value, transfer, listens ? context : undefined);
+      };
       return {
         device: instance.device,
+        ...(deviceMemory !== undefined && { deviceMemory }),
         lost: instance.lost,
         dispose,
         ...(options.engine === "javascript" && { checkReady: () => instance.checkReady() }),
-        execute: (requests, context) => {
-          const { value, transfer } = copyRequests(requests);
-          return instance.execute(value, transfer, listens ? context : undefined);
-        },
+        execute: (requests, context) =>
+          readsForeignTensors(requests, worker)
+            ? executeForeign(requests, {
+                worker,
+                read: (tensor) => options.workers.read(tensor),
+                execute: (some, indices) => execute(some, context && contextOfSome(context, indices)),
+              })
+            : execute(requests, context),
       };
     },
   };
@@ -107,6 +131,7 @@ function placed(
       return {
         engine,
         workerKey: `javascript:${instanceName}:${instanceId}`,
+        label: `javascript:${instanceName}`,
         device: { kind: "cpu", threads: 1 },
       };
   }

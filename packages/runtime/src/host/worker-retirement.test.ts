@@ -7,6 +7,7 @@ const CPU: WorkerUse = {
   instances: 0,
   owedCalls: 0,
   releasedBytes: 0,
+  deviceTensors: 0,
   releasedBytesLimit: 100,
   proven: true,
 };
@@ -26,6 +27,7 @@ describe("retirementOf", () => {
       "keep",
     ],
     ["a worker that still owes an answer", { ...CPU, owedCalls: 1 }, "keep"],
+    ["a worker with tensors that are to be read", { ...GPU, deviceTensors: 1, releasedBytes: 101 }, "keep"],
   ] as const)("%s", (_case, use, expected) => {
     expect(retirementOf(use)).toBe(expected);
   });

@@ -11,6 +11,8 @@ export interface WorkerUse {
   readonly owedCalls: number;
   /** Sum of what its released instances had taken, since it started. */
   readonly releasedBytes: number;
+  /** Tensors in its memory that somebody is to read. */
+  readonly deviceTensors: number;
   readonly releasedBytesLimit: number;
   /** Whether its engine has created any instance: one whose start failed repeats the first error for ever. */
   readonly proven: boolean;
@@ -22,7 +24,7 @@ export interface WorkerUse {
  * holds too much that nobody uses (its instances are then lost and made again elsewhere).
  */
 export function retirementOf(use: WorkerUse): Retirement {
-  if (use.owedCalls > 0) return "keep";
+  if (use.owedCalls + use.deviceTensors > 0) return "keep";
   const empty = use.instances === 0;
   if (empty && (use.device === "cpu" || !use.proven)) return "terminate";
   if (use.releasedBytes > use.releasedBytesLimit) return "terminate";

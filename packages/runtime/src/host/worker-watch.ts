@@ -20,7 +20,7 @@ export interface WorkerWatch {
 
 export interface OwedCall {
   readonly instanceId: string;
-  readonly kind: "start" | "create" | "execute" | "release";
+  readonly kind: "start" | "create" | "execute" | "read" | "release";
   readonly limits: WatchdogLimits;
 }
 

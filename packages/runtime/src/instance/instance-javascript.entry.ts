@@ -6,7 +6,7 @@ declare const self: DedicatedWorkerGlobalScope;
 
 runJavaScriptWorker(self, {
   platform: browserPlatform(self),
-  code: browserCode,
+  code: browserCode(self),
   onUncaught: (hear) => {
     // Left alone they would count as the end of the worker.
     self.addEventListener("error", (event) => {

@@ -313,6 +313,13 @@ describe("an instance worker", () => {
     });
   });
 
+  it("says that it has no such tensor", async () => {
+    const { channel } = await started();
+    await expect(channel.call("readTensor", { handle: 1 })).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    channel.notify("disposeTensor", { handle: 1 });
+    await expect(channel.call("readTensor", { handle: 1 })).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  });
+
   it("can be broken at its fault points", async () => {
     const passed: string[] = [];
     const fault: FaultHook = (point) => {

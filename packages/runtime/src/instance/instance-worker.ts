@@ -1,11 +1,17 @@
 import type {
+  DeviceTensors,
   GpuAccelerator,
   InstanceHooks,
   OnnxEngine,
   OnnxInstance,
   Ort,
 } from "@naiad/backend-onnxruntime";
-import { createOnnxInstance, gpuAccelerators, startEngine } from "@naiad/backend-onnxruntime";
+import {
+  createDeviceTensors,
+  createOnnxInstance,
+  gpuAccelerators,
+  startEngine,
+} from "@naiad/backend-onnxruntime";
 import type { ExecutionTarget } from "@naiad/backend-onnxruntime";
 import type { InstanceDevice } from "@naiad/core";
 import type { Endpoint, FaultHook } from "@naiad/link";
@@ -35,10 +41,18 @@ function onnxEngine(
 ): InstanceEngine {
   const gpus = createGpuDevices(platform.gpu, lose);
   let ort: Ort | undefined;
+  let tensors: DeviceTensors | undefined;
+
+  function deviceTensors(): DeviceTensors {
+    invariant(tensors !== undefined, "the engine has started");
+    return tensors;
+  }
 
   async function targetOf(device: InstanceDevice, accelerator: GpuAccelerator): Promise<ExecutionTarget> {
     if (device.kind === "cpu") return { kind: "wasm" };
-    if (accelerator === "webgpu") return { kind: "webgpu", gpu: await gpus.get(device.adapter) };
+    if (accelerator === "webgpu") {
+      return { kind: "webgpu", gpu: await gpus.get(device.adapter), tensors: deviceTensors() };
+    }
     if (platform.hasWebNn) return { kind: "webnn" };
     throw new InferenceError("UNSUPPORTED", "WebNN is not available in this browser");
   }
@@ -47,6 +61,13 @@ function onnxEngine(
     build: engine.build,
     async start(settings) {
       ort = await startEngine(engine, settings);
+      tensors = createDeviceTensors(settings.workerId);
+    },
+    deviceTensors: {
+      read: (handle) => deviceTensors().read(handle),
+      dispose: (handle) => {
+        deviceTensors().dispose(handle);
+      },
     },
     async create(input) {
       invariant(ort !== undefined, "the engine has started");

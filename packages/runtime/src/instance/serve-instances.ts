@@ -21,6 +21,12 @@ export interface InstanceEngine {
   /** Called once, before anything else. */
   start(settings: InstanceWorkerStart): Promise<void>;
   create(input: InstanceCreate): Promise<EngineInstance>;
+  /** What its instances leave on a device. Absent: nothing. */
+  readonly deviceTensors?: {
+    /** The caller owns the result. Rejects with UNAVAILABLE where the tensor is not there. */
+    read(handle: number): Promise<Uint8Array<ArrayBuffer>>;
+    dispose(handle: number): void;
+  };
 }
 
 /** A model in the worker. The worker never overlaps `execute` and `release`, of this instance or of others. */
@@ -40,6 +46,7 @@ export interface EngineExecution {
   readonly outcomes: readonly InstanceOutcome[];
   readonly times: ExecutionTimes;
   readonly nonFiniteOutputs: number;
+  readonly readbacks?: number;
 }
 
 /** The worker around an engine. */
@@ -132,6 +139,14 @@ export function serveInstances(
             return { value: execution, transfer: outputBuffers(execution.outcomes) };
           }, signal);
         },
+        readTensor: ({ handle }, { signal }) =>
+          queue.run(async () => {
+            const { deviceTensors } = engine;
+            if (deviceTensors === undefined)
+              throw new InferenceError("UNAVAILABLE", "the worker has no tensors on a device");
+            const bytes = await deviceTensors.read(handle);
+            return { value: { bytes }, transfer: [bytes.buffer] };
+          }, signal),
         checkReady: async ({ instanceId }) => {
           await instances.get(instanceId)?.checkReady?.();
           return { value: {} };
@@ -148,6 +163,13 @@ export function serveInstances(
       },
       streams: {},
       notes: {
+        disposeTensor: ({ handle }) => {
+          // Not before the executions that read it.
+          void queue.run(() => {
+            engine.deviceTensors?.dispose(handle);
+            return Promise.resolve();
+          });
+        },
         credit: (note) => {
           outlets.credit(note);
         },

@@ -346,6 +346,8 @@ describe("installGateway: the way through", () => {
       Promise.reject(new InferenceError("NOT_FOUND", "no such thing")),
     );
     expect(await errorOf(worker.fetch("/v2"))).toEqual({ status: 404, error: "no such thing", marker: "1" });
+    const grpc = await worker.fetch("/grpc.health.v1.Health/Check");
+    expect(grpc?.headers.get("grpc-message")).toBe("no%20such%20thing");
   });
 
   it("cancels a request whose page has gone", async () => {

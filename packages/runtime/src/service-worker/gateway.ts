@@ -58,8 +58,8 @@ const OPTIONS: { readonly [Name in keyof Required<GatewayOptions>]: OptionKind }
 };
 
 /**
- * Makes a service worker answer `<base>v2/...` and `<base>metrics` from the host of this origin; all other requests are left
- * alone. To be called once, while the service worker's script runs for the first time: listeners added later miss events.
+ * Makes a service worker answer `<base>v2/...`, `<base>metrics` and gRPC-Web from the host of this origin; all other requests
+ * are left alone. To be called once, while the service worker's script runs for the first time: listeners added later miss events.
  * Throws a `TypeError` that names an option that makes no sense.
  */
 export function installGateway(scope: GatewayScope, options: GatewayOptions = {}): void {
@@ -165,7 +165,7 @@ async function answer(
       event.waitUntil(streamed);
     });
   } catch (thrown) {
-    return errorResponse(InferenceError.from(thrown));
+    return errorResponse(InferenceError.from(thrown), rawTarget);
   } finally {
     gone.stop();
   }

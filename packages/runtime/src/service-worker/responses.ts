@@ -1,3 +1,4 @@
+import { isGrpcTarget } from "@naiad/grpc/target";
 import type { Channel } from "@naiad/link";
 import type { InferenceError, HeaderList } from "@naiad/protocol";
 import { httpStatusOf } from "@naiad/protocol";
@@ -25,11 +26,15 @@ export function responseOf(
   return new Response(bodyStream(channel, body.bodyId, onEnd), init);
 }
 
-/** The error in the form in which Triton's frontend gives every error, with Triton's status for its code. */
-export function errorResponse(error: InferenceError): Response {
+/**
+ * The error in the form in which Triton's frontend gives every error, with Triton's status for its code. Clients of
+ * gRPC-Web read the text from a header.
+ */
+export function errorResponse(error: InferenceError, rawTarget: string): Response {
   const headers = headersOf([["content-type", "application/json"]]);
   const status = httpStatusOf(error.code);
   if (status === 503) headers.set("retry-after", "1");
+  if (isGrpcTarget(rawTarget)) headers.set("grpc-message", encodeURIComponent(error.message));
   return new Response(JSON.stringify({ error: error.message }), { status, headers });
 }
 

@@ -1,3 +1,5 @@
+import { isGrpcTarget } from "@naiad/grpc/target";
+
 /** What decides whether a fetch is the server's. */
 export interface InterceptedRequest {
   /** Absolute, as `Request.url` gives it. */
@@ -24,7 +26,7 @@ const PASS: Interception = { kind: "pass" };
  * address such as `/v2/health/ready` typed into the address bar is answered as Triton would answer it. An application that
  * has pages of its own under `/v2` gives the server another base. `<base>metrics` alone (Triton has it on a port of its own)
  * is the server's as well, unless the application wants it for itself, and so is `<base>v2-files/`, from where workers import
- * the modules of models. Everything else goes to the network untouched.
+ * the modules of models, and gRPC's services, which gRPC-Web and Connect put into the path. Everything else goes to the network untouched.
  *
  * Triton routes on the raw path, so the target is cut out of the text of the URL and never decoded or built again. (The
  * browser has already resolved `.` and `..` segments, also where they were written `%2e`.)
@@ -37,6 +39,8 @@ export function shouldIntercept(
   if (!url.startsWith(root)) return PASS;
   const [rest = ""] = url.slice(root.length).split("#", 1);
   const isOurs =
-    /^v2(?:-files\/|[/?]|$)/.test(rest) || (metrics === "intercepted" && /^metrics\/?(?:\?|$)/.test(rest));
+    isGrpcTarget(`/${rest}`) ||
+    /^v2(?:-files\/|[/?]|$)/.test(rest) ||
+    (metrics === "intercepted" && /^metrics\/?(?:\?|$)/.test(rest));
   return isOurs ? { kind: "forward", rawTarget: `/${rest}` } : PASS;
 }

@@ -337,6 +337,27 @@ describe("with preserve_ordering", () => {
   });
 });
 
+describe("a known answer whose caller goes at once", () => {
+  it("keeps no answer behind it waiting", async () => {
+    const bench = createBench({ preserveOrdering: true });
+    bench.send(5, { id: "known" });
+    bench.execute();
+    await bench.clock.settle();
+    bench.send(5, { id: "gone" }).abort();
+    bench.send(5, { id: "known too" });
+    await bench.clock.settle();
+    bench.send(1, { id: "executed" });
+    bench.execute();
+    expect(bench.answers).toEqual([
+      "known 5",
+      "gone [request id: gone] request was cancelled",
+      "known too 5",
+      "executed 1",
+    ]);
+    expect(bench.caching.inflightCount).toBe(0);
+  });
+});
+
 describe("a stop", () => {
   it("waits for answers on their way, refuses what comes, and forgets what it kept", async () => {
     const bench = createBench();

@@ -43,7 +43,7 @@ const NO_ID =
 const ROWS =
   "INVALID_ARG inference request to model 'm' must specify batch-size 1 due to requirements of sequence batcher";
 const STOPPING =
-  "UNAVAILABLE Server is stopping, scheduler for model has stopped accepting new inference requests";
+  "UNAVAILABLE [request id: r] Server is stopping, scheduler for model has stopped accepting new inference requests";
 const START = (id: string): string =>
   `INVALID_ARG inference request for sequence ${id} to model 'm' must specify the START flag on the first request of ` +
   "the sequence";

@@ -1,4 +1,5 @@
-import { InferenceError, requestIdPrefix } from "@naiad/protocol";
+import { hasSequenceId, InferenceError, requestIdPrefix } from "@naiad/protocol";
+import { schedulerStopped } from "../accepted-requests.ts";
 import type { ValidRequest } from "../scheduler.ts";
 import type { ControlTensors } from "./control-tensors.ts";
 
@@ -23,7 +24,7 @@ export type Admission =
 export function admitRequest(request: ValidRequest, context: AdmissionContext): Admission {
   const { modelName, maxBatchSize, isStopped, isKnown, endingOf } = context;
   const id = request.sequence?.id ?? 0n;
-  const hasId = id !== 0n && id !== "";
+  const hasId = hasSequenceId(request.sequence);
   if (hasId) checkIdType(request, id, context);
 
   if (request.batchSize > 1 || (maxBatchSize > 0 && request.batchSize === 0)) {
@@ -38,7 +39,7 @@ export function admitRequest(request: ValidRequest, context: AdmissionContext): 
     );
   }
   const starts = !hasId || request.sequence?.start === true;
-  if (starts && isStopped) throw stopping();
+  if (starts && isStopped) throw schedulerStopped(request.id);
   if (!hasId) return { kind: "generated" };
   if (starts) return { kind: "start", id };
   if (isKnown(id)) return { kind: "continue", id };
@@ -65,12 +66,4 @@ function checkIdType(
 
 function refusal(message: string): InferenceError {
   return new InferenceError("INVALID_ARG", message);
-}
-
-/** What Triton answers to a new sequence once the model is on its way out. */
-export function stopping(): InferenceError {
-  return new InferenceError(
-    "UNAVAILABLE",
-    "Server is stopping, scheduler for model has stopped accepting new inference requests",
-  );
 }

@@ -31,6 +31,7 @@ describe("formDirectBatch", () => {
     ["every slot is ready", [at(10), at(10), at(10), at(10)], "0123 full"],
     ["they waited for the instance", [at(5), at(9)], "01 instance_busy"],
     ["another shape waits for its own turn", [at(5, "a"), at(6, "b"), at(7, "a")], "0-2 shape"],
+    ["the oldest has another shape than the lowest slot", [at(6, "a"), at(5, "b"), at(7, "a")], "-1- shape"],
     ["the highest slot has another shape", [at(5, "a"), at(7, "b")], "0- shape"],
   ])("without a delay: %s", (_name, ready, expected) => {
     expect(shown(ready, CONFIG, 10)).toBe(expected);

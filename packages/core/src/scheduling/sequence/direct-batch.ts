@@ -39,25 +39,24 @@ export function formDirectBatch<Candidate extends DirectCandidate>(
   nowNs: number,
 ): DirectDecision<Candidate> {
   const { slotCount, maxQueueDelayNs, minimumSlotUtilization } = config;
-  let first: Candidate | undefined;
+  let oldest: Candidate | undefined;
   let readyCount = 0;
-  let oldestNs = Infinity;
   let highest = -1;
   for (const [slot, candidate] of ready.entries()) {
     if (candidate === undefined) continue;
-    first ??= candidate;
+    if (oldest === undefined || candidate.enqueueNs < oldest.enqueueNs) oldest = candidate;
     readyCount += 1;
-    oldestNs = Math.min(oldestNs, candidate.enqueueNs);
     highest = slot;
   }
-  if (first === undefined) return { kind: "idle" };
+  if (oldest === undefined) return { kind: "idle" };
 
+  // Its shape is that of the batch, so that no sequence waits for ever behind those of another shape.
+  const { enqueueNs: oldestNs, shapeKey } = oldest;
   const waits = maxQueueDelayNs > 0 && minimumSlotUtilization > 0;
   const isUtilized = readyCount / slotCount >= minimumSlotUtilization;
   const untilNs = oldestNs + maxQueueDelayNs;
   if (waits && !isUtilized && nowNs < untilNs) return { kind: "wait", untilNs };
 
-  const { shapeKey } = first;
   const rows = ready
     .slice(0, highest + 1)
     .map((candidate) => (candidate?.shapeKey === shapeKey ? candidate : undefined));

@@ -1,9 +1,8 @@
 import type { ModelConfig, ModelSequenceBatching_InitialState } from "@naiad/model-config";
 import { configDatatype, toSize } from "@naiad/model-config";
 import type { Datatype } from "@naiad/protocol";
-import { elementByteSize, InferenceError } from "@naiad/protocol";
+import { elementByteSize, InferenceError, madeUpElements } from "@naiad/protocol";
 import { checkedCount } from "../../lifecycle/checked-count.ts";
-import { madeUpElements } from "../../lifecycle/made-up-elements.ts";
 import { readConfiguredFile } from "../../lifecycle/read-configured-file.ts";
 import type { ModelFiles } from "../../ports.ts";
 import type { SequenceState } from "./sequence-states.ts";

@@ -1,11 +1,16 @@
 import type { InstanceOutcome, InstanceRequest, RequestOutcome } from "@naiad/core";
 import { InferenceError } from "@naiad/protocol";
-import type { SchedulerFixture, SchedulerFixtureOptions, SendOptions, SentRequest } from "@naiad/testing";
+import type { SchedulerFixture, SentRequest } from "@naiad/testing";
 import {
+  answeredSums,
   answerTexts,
   createSchedulerFixture,
+  createSequenceFixture,
   executedIds,
+  executedSteps,
   firstElement,
+  refusalOf,
+  sendStep,
   sumAnswer,
   summingConfig,
   sumOutcome,
@@ -15,72 +20,23 @@ import { describe, expect, it } from "vitest";
 const MS = 1_000_000;
 const S = 1_000 * MS;
 
-type StartOptions = Partial<SchedulerFixtureOptions> & {
-  readonly maxBatchSize?: number;
-  readonly sequences?: string;
-};
-
-function start({
-  maxBatchSize = 4,
-  sequences = "",
-  ...options
-}: StartOptions = {}): Promise<SchedulerFixture> {
-  return createSchedulerFixture({
-    config: summingConfig({ maxBatchSize, sequences }),
-    latencyNs: 10 * MS,
-    onExecute: sumAnswer,
-    ...options,
-  });
-}
-
-/** `flags`: `s` for START, `e` for END. The value of request n is n. */
-function step(
-  fixture: SchedulerFixture,
-  id: bigint | string,
-  flags: "" | "s" | "e" | "se" = "",
-  rest: SendOptions = {},
-): SentRequest {
-  return fixture.send({
-    sequence: { id, start: flags.includes("s"), end: flags.includes("e") },
-    ...rest,
-  });
-}
-
-function refusalOf(enqueue: () => unknown): string {
-  try {
-    enqueue();
-    return "accepted";
-  } catch (thrown) {
-    const { code, message } = InferenceError.from(thrown);
-    return `${code} ${message}`;
-  }
-}
-
-/** The sum that each was answered with, or its error. */
-function sums(sent: readonly SentRequest[]): readonly (number | string)[] {
-  return sent.map(({ outcomes }, index) => {
-    const [outcome] = outcomes;
-    return outcome?.kind === "response"
-      ? firstElement(outcome.outputs, "y")
-      : (answerTexts(sent)[index] ?? "");
-  });
-}
-
-/** `id:value` of each row, `-` where it only fills its place. */
-function rows(fixture: SchedulerFixture): readonly string[] {
-  return fixture.backend.executions.map(({ requests }) =>
-    requests
-      .map(({ inputs }) =>
-        firstElement(inputs, "READY") === 0
-          ? "-"
-          : `${firstElement(inputs, "ID")}:${firstElement(inputs, "x")}`,
-      )
-      .join(" "),
-  );
-}
-
 function flagsOf({ inputs }: InstanceRequest): string {
   return ["START", "END", "READY", "ID"].map((name) => firstElement(inputs, name)).join();
+}
+
+/** A state that is a value longer after each step. */
+function grownState({ inputs, outputs }: InstanceRequest): InstanceOutcome {
+  const shape = [1, rememberedCount(inputs) + 1];
+  const bytes = new Uint8Array(4 * (shape[1] ?? 0));
+  return {
+    kind: "response",
+    outputs: outputs.map((name) => ({ kind: "bytes", name, datatype: "FP32", shape, bytes })),
+    parameters: {},
+  };
+}
+
+function rememberedCount(inputs: InstanceRequest["inputs"]): number {
+  return inputs.find(({ name }) => name === "s")?.shape[1] ?? 0;
 }
 
 const START_TEXT = (id: string): string =>
@@ -89,21 +45,21 @@ const START_TEXT = (id: string): string =>
 
 describe("direct", () => {
   it("executes the sequence of slot i in row i, fills the other rows, and waits for nothing", async () => {
-    const fixture = await start();
-    const a = step(fixture, 1n, "s");
-    const sent = [a, step(fixture, 2n, "s"), step(fixture, 3n, "s"), step(fixture, 4n, "s")];
+    const fixture = await createSequenceFixture();
+    const a = sendStep(fixture, 1n, "s");
+    const sent = [a, sendStep(fixture, 2n, "s"), sendStep(fixture, 3n, "s"), sendStep(fixture, 4n, "s")];
     await fixture.clock.advance(20 * MS);
-    expect(rows(fixture)).toEqual(["1:1", "- 2:2 3:3 4:4"]);
-    sent.push(step(fixture, 1n), step(fixture, 3n));
+    expect(executedSteps(fixture)).toEqual(["1:1", "- 2:2 3:3 4:4"]);
+    sent.push(sendStep(fixture, 1n), sendStep(fixture, 3n));
     await fixture.clock.advance(20 * MS);
-    expect(rows(fixture).slice(2)).toEqual(["1:5", "- - 3:6"]);
-    expect(sums(sent)).toEqual([1, 2, 3, 4, 6, 9]);
+    expect(executedSteps(fixture).slice(2)).toEqual(["1:5", "- - 3:6"]);
+    expect(answeredSums(sent)).toEqual([1, 2, 3, 4, 6, 9]);
   });
 
   it("fills a row with a whole row of which nothing is wanted", async () => {
-    const fixture = await start();
-    step(fixture, 1n, "s");
-    step(fixture, 2n, "s");
+    const fixture = await createSequenceFixture();
+    sendStep(fixture, 1n, "s");
+    sendStep(fixture, 2n, "s");
     await fixture.clock.advance(20 * MS);
     const [filled, wanted] = fixture.backend.executions[1]?.requests ?? [];
     expect(filled?.outputs).toEqual([]);
@@ -116,9 +72,9 @@ describe("direct", () => {
   });
 
   it("tells the model where sequences start and end", async () => {
-    const fixture = await start();
+    const fixture = await createSequenceFixture();
     for (const flags of ["s", "", "e", "se"] as const) {
-      step(fixture, 9n, flags);
+      sendStep(fixture, 9n, flags);
       await fixture.clock.advance(10 * MS);
     }
     expect(fixture.backend.executions.map(({ requests }) => requests.map(flagsOf).join())).toEqual([
@@ -130,19 +86,24 @@ describe("direct", () => {
   });
 
   it("executes the requests of one sequence one after another, however many are queued", async () => {
-    const fixture = await start();
-    const sent = [step(fixture, 1n, "s"), step(fixture, 1n), step(fixture, 1n), step(fixture, 1n, "e")];
+    const fixture = await createSequenceFixture();
+    const sent = [
+      sendStep(fixture, 1n, "s"),
+      sendStep(fixture, 1n),
+      sendStep(fixture, 1n),
+      sendStep(fixture, 1n, "e"),
+    ];
     await fixture.clock.drain();
     expect(executedIds(fixture)).toEqual(["1", "2", "3", "4"]);
-    expect(sums(sent)).toEqual([1, 3, 6, 10]);
+    expect(answeredSums(sent)).toEqual([1, 3, 6, 10]);
     expect(sent.map(({ answeredNs }) => answeredNs / MS)).toEqual([10, 20, 30, 40]);
   });
 
   it("spreads sequences over the instances and leaves them there", async () => {
-    const fixture = await start({ instances: 2, maxBatchSize: 2 });
-    for (const id of [1n, 2n, 3n, 4n]) step(fixture, id, "s");
+    const fixture = await createSequenceFixture({ instances: 2, maxBatchSize: 2 });
+    for (const id of [1n, 2n, 3n, 4n]) sendStep(fixture, id, "s");
     await fixture.clock.advance(30 * MS);
-    for (const id of [4n, 3n, 2n, 1n]) step(fixture, id);
+    for (const id of [4n, 3n, 2n, 1n]) sendStep(fixture, id);
     await fixture.clock.advance(30 * MS);
     const places = fixture.backend.executions.map(({ instanceName, requests }) =>
       [instanceName, ...requests.map(({ inputs }) => firstElement(inputs, "ID"))].join(),
@@ -151,19 +112,19 @@ describe("direct", () => {
   });
 
   it("waits for enough slots, but not longer than the delay", async () => {
-    const fixture = await start({
+    const fixture = await createSequenceFixture({
       sequences: "direct { max_queue_delay_microseconds: 5000 minimum_slot_utilization: 0.75 }",
     });
-    const first = [step(fixture, 1n, "s"), step(fixture, 2n, "s")];
+    const first = [sendStep(fixture, 1n, "s"), sendStep(fixture, 2n, "s")];
     await fixture.clock.advance(4 * MS);
-    expect(rows(fixture)).toEqual([]);
-    first.push(step(fixture, 3n, "s"));
+    expect(executedSteps(fixture)).toEqual([]);
+    first.push(sendStep(fixture, 3n, "s"));
     await fixture.clock.advance(20 * MS);
-    step(fixture, 2n);
+    sendStep(fixture, 2n);
     await fixture.clock.advance(4.999 * MS);
-    expect(rows(fixture)).toEqual(["1:1 2:2 3:3"]);
+    expect(executedSteps(fixture)).toEqual(["1:1 2:2 3:3"]);
     await fixture.clock.advance(0.001 * MS);
-    expect(rows(fixture)).toEqual(["1:1 2:2 3:3", "- 2:4"]);
+    expect(executedSteps(fixture)).toEqual(["1:1 2:2 3:3", "- 2:4"]);
   });
 
   it("gives a request of another shape a batch of its own", async () => {
@@ -172,26 +133,41 @@ describe("direct", () => {
       latencyNs: 10 * MS,
       onExecute: sumAnswer,
     });
-    for (const id of [1n, 2n, 3n]) step(fixture, id, "s", { dims: [1] });
+    for (const id of [1n, 2n, 3n]) sendStep(fixture, id, "s", { dims: [1] });
     await fixture.clock.advance(30 * MS);
-    step(fixture, 1n, "", { dims: [1] });
-    step(fixture, 2n, "", { dims: [2] });
-    step(fixture, 1n, "", { dims: [2] });
-    step(fixture, 3n, "", { dims: [2] });
+    sendStep(fixture, 1n, "", { dims: [1] });
+    sendStep(fixture, 2n, "", { dims: [2] });
+    sendStep(fixture, 1n, "", { dims: [2] });
+    sendStep(fixture, 3n, "", { dims: [2] });
     await fixture.clock.advance(60 * MS);
-    expect(rows(fixture).slice(2)).toEqual(["1:4", "1:6 2:5 3:7"]);
-    step(fixture, 1n, "", { dims: [1] });
-    step(fixture, 1n, "", { dims: [1] });
-    step(fixture, 2n, "", { dims: [2] });
+    expect(executedSteps(fixture).slice(2)).toEqual(["1:4", "1:6 2:5 3:7"]);
+    sendStep(fixture, 1n, "", { dims: [1] });
+    sendStep(fixture, 1n, "", { dims: [1] });
+    sendStep(fixture, 2n, "", { dims: [2] });
     await fixture.clock.advance(60 * MS);
-    expect(rows(fixture).slice(4)).toEqual(["1:8", "1:9 -", "- 2:10"]);
+    expect(executedSteps(fixture).slice(4)).toEqual(["1:8", "1:9 -", "- 2:10"]);
+  });
+
+  it("lets no sequence wait for ever behind others of another shape", async () => {
+    const fixture = await createSchedulerFixture({
+      config: summingConfig({ maxBatchSize: 2 }).replace("dims: [1]", "dims: [-1]"),
+      latencyNs: MS,
+      onExecute: sumAnswer,
+    });
+    sendStep(fixture, 1n, "s", { dims: [1] });
+    await fixture.clock.advance(1);
+    const other = sendStep(fixture, 2n, "s", { dims: [2] });
+    await fixture.clock.advance(1);
+    for (let count = 0; count < 20; count += 1) sendStep(fixture, 1n, "", { dims: [1] });
+    await fixture.clock.drain();
+    expect(other.answeredNs).toBe(2 * MS);
   });
 
   it("serves a model without batching, one sequence for each instance at a time", async () => {
-    const fixture = await start({ maxBatchSize: 0 });
-    const sent = [step(fixture, 1n, "s"), step(fixture, 2n, "se"), step(fixture, 1n, "e")];
+    const fixture = await createSequenceFixture({ maxBatchSize: 0 });
+    const sent = [sendStep(fixture, 1n, "s"), sendStep(fixture, 2n, "se"), sendStep(fixture, 1n, "e")];
     await fixture.clock.drain();
-    expect(sums(sent)).toEqual([1, 2, 4]);
+    expect(answeredSums(sent)).toEqual([1, 2, 4]);
     expect(executedIds(fixture)).toEqual(["1", "3", "2"]);
     expect(fixture.backend.executions[0]?.requests[0]?.inputs.map(({ shape }) => shape)).toEqual([
       [1],
@@ -208,123 +184,162 @@ describe("oldest", () => {
   const OLDEST = "oldest { max_candidate_sequences: 8 }";
 
   it("batches any sequences in the order of their requests, one request of each, without filled rows", async () => {
-    const fixture = await start({ sequences: OLDEST });
-    const sent = [step(fixture, 1n, "s")];
-    for (const id of [6n, 5n, 4n, 3n, 2n]) sent.push(step(fixture, id, "s"), step(fixture, id, "e"));
+    const fixture = await createSequenceFixture({ sequences: OLDEST });
+    const sent = [sendStep(fixture, 1n, "s")];
+    for (const id of [6n, 5n, 4n, 3n, 2n]) sent.push(sendStep(fixture, id, "s"), sendStep(fixture, id, "e"));
     await fixture.clock.drain();
-    expect(rows(fixture)).toEqual(["1:1", "6:2 5:4 4:6 3:8", "2:10 6:3 5:5 4:7", "3:9 2:11"]);
-    expect(sums(sent)).toEqual([1, 2, 5, 4, 9, 6, 13, 8, 17, 10, 21]);
+    expect(executedSteps(fixture)).toEqual(["1:1", "6:2 5:4 4:6 3:8", "2:10 6:3 5:5 4:7", "3:9 2:11"]);
+    expect(answeredSums(sent)).toEqual([1, 2, 5, 4, 9, 6, 13, 8, 17, 10, 21]);
   });
 
   it("waits for a preferred size, but not longer than the delay", async () => {
-    const fixture = await start({
+    const fixture = await createSequenceFixture({
       sequences:
         "oldest { max_candidate_sequences: 8 preferred_batch_size: [2] max_queue_delay_microseconds: 5000 }",
     });
-    step(fixture, 1n, "s");
+    sendStep(fixture, 1n, "s");
     await fixture.clock.advance(2 * MS);
-    expect(rows(fixture)).toEqual([]);
-    step(fixture, 2n, "s");
+    expect(executedSteps(fixture)).toEqual([]);
+    sendStep(fixture, 2n, "s");
     await fixture.clock.advance(20 * MS);
-    expect(rows(fixture)).toEqual(["1:1 2:2"]);
-    step(fixture, 2n);
+    expect(executedSteps(fixture)).toEqual(["1:1 2:2"]);
+    sendStep(fixture, 2n);
     await fixture.clock.advance(5 * MS);
-    expect(rows(fixture)).toEqual(["1:1 2:2", "2:3"]);
+    expect(executedSteps(fixture)).toEqual(["1:1 2:2", "2:3"]);
   });
 
   it("has max_candidate_sequences slots for each instance, or else as many as a batch has rows", async () => {
-    const few = await start({ sequences: "oldest { max_candidate_sequences: 1 }" });
-    const as = [step(few, 1n, "s"), step(few, 2n, "s")];
+    const few = await createSequenceFixture({ sequences: "oldest { max_candidate_sequences: 1 }" });
+    const as = [sendStep(few, 1n, "s"), sendStep(few, 2n, "s")];
     await few.clock.advance(500 * MS);
     expect(answerTexts(as)).toEqual(["response", "none"]);
 
-    const rowsOfBatch = await start({ sequences: "oldest { }", maxBatchSize: 2 });
-    const bs = [1n, 2n, 3n].map((id) => step(rowsOfBatch, id, "s"));
+    const rowsOfBatch = await createSequenceFixture({ sequences: "oldest { }", maxBatchSize: 2 });
+    const bs = [1n, 2n, 3n].map((id) => sendStep(rowsOfBatch, id, "s"));
     await rowsOfBatch.clock.advance(500 * MS);
     expect(answerTexts(bs)).toEqual(["response", "response", "none"]);
   });
 
-  it("answers in the order of its batches with preserve_ordering, and lets no sequence wait for another's next", async () => {
-    let executions = 0;
-    const fixture = await start({
+  it("orders no answers across instances with preserve_ordering", async () => {
+    const fixture = await createSequenceFixture({
       instances: 2,
       maxBatchSize: 1,
       sequences: "oldest { max_candidate_sequences: 8 preserve_ordering: true }",
-      onExecute: (execution) => sumAnswer(execution, (executions += 1) === 1 ? 50 * MS : 10 * MS),
+      onExecute: (execution) => sumAnswer(execution, execution.instanceName === "m_0" ? 100 * MS : MS),
     });
-    const answered: string[] = [];
-    const note = (name: string) => ({
-      onAnswer: (): void => {
-        answered.push(name);
-      },
-    });
-    step(fixture, 1n, "s", note("1"));
-    step(fixture, 1n, "", note("1 again"));
-    step(fixture, 2n, "s", note("2"));
-    await fixture.clock.advance(20 * MS);
-    expect(answered).toEqual([]);
+    const sent = [sendStep(fixture, 1n, "s"), sendStep(fixture, 2n, "s")];
     await fixture.clock.drain();
-    expect(answered).toEqual(["1", "2", "1 again"]);
+    expect(sent.map(({ answeredNs }) => answeredNs / MS)).toEqual([100, 1]);
   });
 });
 
 describe("the backlog", () => {
   it("takes sequences when all slots are taken, and gives a slot to the one that has waited longest at an END", async () => {
-    const fixture = await start({ maxBatchSize: 1 });
+    const fixture = await createSequenceFixture({ maxBatchSize: 1 });
     const sent = [
-      step(fixture, 1n, "s"),
-      step(fixture, 2n, "s"),
-      step(fixture, 3n, "se"),
-      step(fixture, 2n, "e"),
-      step(fixture, 1n, "e"),
+      sendStep(fixture, 1n, "s"),
+      sendStep(fixture, 2n, "s"),
+      sendStep(fixture, 3n, "se"),
+      sendStep(fixture, 2n, "e"),
+      sendStep(fixture, 1n, "e"),
     ];
     await fixture.clock.drain();
-    expect(rows(fixture)).toEqual(["1:1", "1:5", "2:2", "2:4", "3:3"]);
-    expect(sums(sent)).toEqual([1, 2, 3, 6, 6]);
+    expect(executedSteps(fixture)).toEqual(["1:1", "1:5", "2:2", "2:4", "3:3"]);
+    expect(answeredSums(sent)).toEqual([1, 2, 3, 6, 6]);
+  });
+
+  it("keeps a sequence whose id is that of one whose END still executes", async () => {
+    const fixture = await createSequenceFixture({ maxBatchSize: 1 });
+    const sent = [sendStep(fixture, 1n, "s"), sendStep(fixture, 1n, "e"), sendStep(fixture, 1n, "s")];
+    await fixture.clock.advance(25 * MS);
+    sent.push(sendStep(fixture, 1n, "e"));
+    await fixture.clock.drain();
+    expect(answeredSums(sent)).toEqual([1, 3, 3, 7]);
   });
 
   it("knows a sequence of the same id as another once its END has come", async () => {
-    const fixture = await start({ maxBatchSize: 1 });
+    const fixture = await createSequenceFixture({ maxBatchSize: 1 });
     const sent = [
-      step(fixture, 1n, "s"),
-      step(fixture, 1n, "e"),
-      step(fixture, 1n, "s"),
-      step(fixture, 1n, "e"),
+      sendStep(fixture, 1n, "s"),
+      sendStep(fixture, 1n, "e"),
+      sendStep(fixture, 1n, "s"),
+      sendStep(fixture, 1n, "e"),
     ];
-    expect(refusalOf(() => step(fixture, 1n))).toBe(START_TEXT("1"));
+    expect(refusalOf(() => sendStep(fixture, 1n))).toBe(START_TEXT("1"));
     await fixture.clock.drain();
-    expect(sums(sent)).toEqual([1, 3, 3, 7]);
+    expect(answeredSums(sent)).toEqual([1, 3, 3, 7]);
     expect(fixture.logger.lines.filter(({ level }) => level === "warning")).toEqual([]);
   });
 
-  it("answers all requests of a sequence at the earliest of their timeouts, and forgets it", async () => {
-    const fixture = await start({ maxBatchSize: 1 });
-    step(fixture, 1n, "s");
-    const expired = [
-      step(fixture, 2n, "s"),
-      step(fixture, 2n, "", { timeoutUs: 50_000 }),
-      step(fixture, 2n, "", { timeoutUs: 20_000 }),
+  it("keeps the earliest deadline of a sequence when a later one comes", async () => {
+    const fixture = await createSequenceFixture({ maxBatchSize: 1 });
+    sendStep(fixture, 1n, "s");
+    const sent = [
+      sendStep(fixture, 2n, "s", { timeoutUs: 20_000 }),
+      sendStep(fixture, 2n, "", { timeoutUs: 90_000 }),
     ];
-    const others = [step(fixture, 3n, "s", { timeoutUs: 60_000 })];
+    await fixture.clock.advance(50 * MS);
+    expect(sent.map(({ answeredNs }) => answeredNs / MS)).toEqual([20, 20]);
+  });
+
+  it("gives a sequence that comes back to it the deadline of its next request", async () => {
+    const fixture = await createSequenceFixture({
+      instances: 2,
+      maxBatchSize: 1,
+      onCreate: ({ instanceName }, generation) =>
+        instanceName === "m_1" && generation > 0
+          ? { kind: "fail", error: new InferenceError("INTERNAL", "no") }
+          : { kind: "create" },
+    });
+    sendStep(fixture, 1n, "s");
+    sendStep(fixture, 2n, "s");
+    const first = sendStep(fixture, 3n, "s", { timeoutUs: 15_000 });
+    await fixture.clock.advance(5 * MS);
+    sendStep(fixture, 2n, "e");
+    await fixture.clock.advance(35 * MS);
+    fixture.backend.lose("m_1");
+    await fixture.clock.settle();
+    const second = sendStep(fixture, 3n, "", { timeoutUs: 40_000 });
+    await fixture.clock.advance(100 * MS);
+    expect([first, second].map(({ answeredNs }) => answeredNs / MS)).toEqual([30, 80]);
+    expect(answerTexts([first, second])).toEqual([
+      "response",
+      "UNAVAILABLE timeout of the corresponding sequence has been expired",
+    ]);
+  });
+
+  it("answers all requests of a sequence at the earliest of their timeouts, and forgets it", async () => {
+    const fixture = await createSequenceFixture({ maxBatchSize: 1 });
+    sendStep(fixture, 1n, "s");
+    const expired = [
+      sendStep(fixture, 2n, "s"),
+      sendStep(fixture, 2n, "", { timeoutUs: 50_000 }),
+      sendStep(fixture, 2n, "", { timeoutUs: 20_000 }),
+    ];
+    const others = [sendStep(fixture, 3n, "s", { timeoutUs: 60_000 })];
     await fixture.clock.advance(19.999 * MS);
     expect(answerTexts(expired)).toEqual(["none", "none", "none"]);
     await fixture.clock.advance(0.001 * MS);
     const text = "UNAVAILABLE timeout of the corresponding sequence has been expired";
     expect(answerTexts(expired)).toEqual([text, text, text]);
     expect(fixture.statistics.details().failures).toMatchObject({ REJECTED: 3 });
-    expect(refusalOf(() => step(fixture, 2n))).toBe(
+    expect(refusalOf(() => sendStep(fixture, 2n))).toBe(
       `${START_TEXT("2")} (the sequence of this id ended: timeout of the corresponding sequence has been expired)`,
     );
-    step(fixture, 1n, "e");
+    sendStep(fixture, 1n, "e");
     await fixture.clock.advance(30 * MS);
     expect(answerTexts(others)).toEqual(["response"]);
     await fixture.clock.advance(500 * MS);
-    expect(refusalOf(() => step(fixture, 3n))).toBe("accepted");
+    expect(refusalOf(() => sendStep(fixture, 3n))).toBe("accepted");
   });
 
   it("does not time out what has a slot", async () => {
-    const fixture = await start({ maxBatchSize: 1 });
-    const sent = [step(fixture, 1n, "s"), step(fixture, 1n, "", { timeoutUs: 1 }), step(fixture, 1n, "e")];
+    const fixture = await createSequenceFixture({ maxBatchSize: 1 });
+    const sent = [
+      sendStep(fixture, 1n, "s"),
+      sendStep(fixture, 1n, "", { timeoutUs: 1 }),
+      sendStep(fixture, 1n, "e"),
+    ];
     await fixture.clock.drain();
     expect(answerTexts(sent)).toEqual(["response", "response", "response"]);
   });
@@ -332,10 +347,15 @@ describe("the backlog", () => {
 
 describe("a sequence", () => {
   it("starts anew in its place when START comes before its END", async () => {
-    const fixture = await start();
-    const sent = [step(fixture, 1n, "s"), step(fixture, 1n), step(fixture, 1n, "s"), step(fixture, 1n, "e")];
+    const fixture = await createSequenceFixture();
+    const sent = [
+      sendStep(fixture, 1n, "s"),
+      sendStep(fixture, 1n),
+      sendStep(fixture, 1n, "s"),
+      sendStep(fixture, 1n, "e"),
+    ];
     await fixture.clock.drain();
-    expect(sums(sent)).toEqual([1, 3, 3, 7]);
+    expect(answeredSums(sent)).toEqual([1, 3, 3, 7]);
     expect(fixture.logger.lines).toContainEqual({
       level: "warning",
       message:
@@ -345,9 +365,9 @@ describe("a sequence", () => {
   });
 
   it("loses its slot when nothing of it was queued or executed for the idle time", async () => {
-    const fixture = await start({ maxBatchSize: 1 });
-    const first = step(fixture, 1n, "s");
-    const second = step(fixture, 2n, "s");
+    const fixture = await createSequenceFixture({ maxBatchSize: 1 });
+    const first = sendStep(fixture, 1n, "s");
+    const second = sendStep(fixture, 2n, "s");
     await fixture.clock.advance(10 * MS);
     expect(answerTexts([first, second])).toEqual(["response", "none"]);
     await fixture.clock.advance(S - 1);
@@ -355,46 +375,79 @@ describe("a sequence", () => {
     await fixture.clock.advance(1);
     await fixture.clock.advance(10 * MS);
     expect(answerTexts([second])).toEqual(["response"]);
-    expect(refusalOf(() => step(fixture, 1n))).toBe(
+    expect(refusalOf(() => sendStep(fixture, 1n))).toBe(
       `${START_TEXT("1")} (the sequence of this id ended: no request came for 1000000 microseconds, its ` +
         "max_sequence_idle_microseconds)",
     );
-    step(fixture, 1n, "s");
-    expect(refusalOf(() => step(fixture, 1n))).toBe("accepted");
+    sendStep(fixture, 1n, "s");
+    expect(refusalOf(() => sendStep(fixture, 1n))).toBe("accepted");
   });
 
   it("is not idle while it executes, however long that takes", async () => {
-    const fixture = await start({ latencyNs: 3 * S });
-    step(fixture, 1n, "s");
+    const fixture = await createSequenceFixture({ latencyNs: 3 * S });
+    sendStep(fixture, 1n, "s");
     await fixture.clock.advance(3 * S);
-    const again = step(fixture, 1n);
+    const again = sendStep(fixture, 1n);
     await fixture.clock.advance(3 * S);
-    expect(sums([again])).toEqual([3]);
+    expect(answeredSums([again])).toEqual([3]);
     await fixture.clock.advance(S);
-    expect(refusalOf(() => step(fixture, 1n))).toContain("must specify the START flag");
+    expect(refusalOf(() => sendStep(fixture, 1n))).toContain("must specify the START flag");
+  });
+
+  it("is idle since its last step, not since the one before it", async () => {
+    const fixture = await createSequenceFixture({
+      sequences: "max_sequence_idle_microseconds: 5000",
+      latencyNs: 4 * MS,
+    });
+    const sent = [sendStep(fixture, 1n, "s")];
+    await fixture.clock.advance(7 * MS);
+    sent.push(sendStep(fixture, 1n));
+    await fixture.clock.advance(5 * MS);
+    sent.push(sendStep(fixture, 1n, "e"));
+    await fixture.clock.drain();
+    expect(answeredSums(sent)).toEqual([1, 3, 6]);
+  });
+
+  it("is not idle in the backlog, where it lands when its instance is gone", async () => {
+    const fixture = await createSequenceFixture({
+      instances: 2,
+      maxBatchSize: 1,
+      onCreate: ({ instanceName }, generation) =>
+        instanceName === "m_0" && generation > 0
+          ? { kind: "fail", error: new InferenceError("INTERNAL", "no") }
+          : { kind: "create" },
+    });
+    const sent = [sendStep(fixture, 1n, "s"), sendStep(fixture, 2n, "s")];
+    await fixture.clock.advance(10 * MS);
+    fixture.backend.lose("m_0");
+    // It gets the slot of the other, which is idle for a second, and may then be idle as long.
+    await fixture.clock.advance(1.5 * S);
+    sent.push(sendStep(fixture, 1n, "e"));
+    await fixture.clock.drain();
+    expect(answeredSums(sent)).toEqual([1, 2, 4]);
   });
 
   it("may be as idle as configured", async () => {
-    const fixture = await start({ sequences: "max_sequence_idle_microseconds: 5000000" });
-    step(fixture, 1n, "s");
+    const fixture = await createSequenceFixture({ sequences: "max_sequence_idle_microseconds: 5000000" });
+    sendStep(fixture, 1n, "s");
     await fixture.clock.advance(4 * S);
-    expect(refusalOf(() => step(fixture, 1n))).toBe("accepted");
+    expect(refusalOf(() => sendStep(fixture, 1n))).toBe("accepted");
   });
 
   it("goes on after an error, with the state that it had", async () => {
-    const fixture = await start({
+    const fixture = await createSequenceFixture({
       onExecute: (execution) =>
         execution.requestIds.includes("2")
           ? { kind: "fail", error: { code: "INTERNAL", message: "no" } }
           : sumAnswer(execution),
     });
-    const sent = [step(fixture, 1n, "s"), step(fixture, 1n), step(fixture, 1n)];
+    const sent = [sendStep(fixture, 1n, "s"), sendStep(fixture, 1n), sendStep(fixture, 1n)];
     await fixture.clock.drain();
-    expect(sums(sent)).toEqual([1, "INTERNAL no", 4]);
+    expect(answeredSums(sent)).toEqual([1, "INTERNAL no", 4]);
   });
 
   it("keeps a state that the model did not give", async () => {
-    const fixture = await start({
+    const fixture = await createSequenceFixture({
       onExecute: (execution) => ({
         kind: "complete",
         outcomes: execution.requests.map((request): InstanceOutcome => {
@@ -404,19 +457,54 @@ describe("a sequence", () => {
         }),
       }),
     });
-    const sent = [step(fixture, 1n, "s"), step(fixture, 1n), step(fixture, 1n)];
+    const sent = [sendStep(fixture, 1n, "s"), sendStep(fixture, 1n), sendStep(fixture, 1n)];
     await fixture.clock.drain();
-    expect(sums(sent)).toEqual([1, 3, 4]);
+    expect(answeredSums(sent)).toEqual([1, 3, 4]);
+  });
+
+  it.each([
+    ["direct", "", ["1:1", "- 2:1", "3:2 - -", "- - 4:1", "5:3", "- 7:2 6:2"]],
+    ["oldest", "oldest { max_candidate_sequences: 4 }", ["1:1", "2:1", "3:2", "4:1", "5:3", "6:2 7:2"]],
+  ])("shares no batch with one whose state has another shape (%s)", async (_name, strategy, expected) => {
+    const fixture = await createSchedulerFixture({
+      config: `name: "m" max_batch_size: 4
+        input { name: "x" data_type: TYPE_FP32 dims: [1] } output { name: "y" data_type: TYPE_FP32 dims: [-1] }
+        sequence_batching {
+          state { input_name: "s" output_name: "y" data_type: TYPE_FP32 dims: [-1] } ${strategy}
+        }`,
+      latencyNs: MS,
+      onExecute: ({ requests }) => ({ kind: "complete", outcomes: requests.map(grownState) }),
+    });
+    sendStep(fixture, 1n, "s");
+    await fixture.clock.advance(2 * MS);
+    // While 3 executes, 1 comes, which remembers two values, and 2, which remembers one.
+    sendStep(fixture, 3n, "s");
+    sendStep(fixture, 1n);
+    sendStep(fixture, 2n, "s");
+    await fixture.clock.advance(10 * MS);
+    for (const id of [1n, 2n, 3n]) sendStep(fixture, id);
+    await fixture.clock.advance(10 * MS);
+    const shown = fixture.backend.executions.map(({ requests }) =>
+      requests
+        .map(({ id, inputs, outputs }) => (outputs.length === 0 ? "-" : `${id}:${rememberedCount(inputs)}`))
+        .join(" "),
+    );
+    expect(shown).toEqual(expected);
+    expect(fixture.statistics.snapshot({ name: "m", version: "1" })).toMatchObject({
+      inference_count: 7,
+      execution_count: 6,
+      batch_limits: { shape: 1 },
+    });
   });
 
   it("has a state that clients do not see, unless it is an output too", async () => {
-    const hidden = await start();
+    const hidden = await createSequenceFixture();
     const shown = await createSchedulerFixture({
       config: `${summingConfig()} output { name: "t" data_type: TYPE_FP32 dims: [1] }`,
       onExecute: sumAnswer,
     });
     const outputs = async (fixture: SchedulerFixture): Promise<readonly string[]> => {
-      const sent = [step(fixture, 1n, "s"), step(fixture, 1n, "e")];
+      const sent = [sendStep(fixture, 1n, "s"), sendStep(fixture, 1n, "e")];
       await fixture.clock.drain();
       return sent
         .flatMap((request): readonly RequestOutcome[] => request.outcomes)
@@ -438,43 +526,48 @@ describe("a sequence", () => {
       files: { "initial_state/hundred": new Uint8Array(Float32Array.of(100).buffer) },
       onExecute: sumAnswer,
     });
-    const sent = [step(fixture, 1n, "s"), step(fixture, 1n), step(fixture, 1n, "s")];
+    const sent = [sendStep(fixture, 1n, "s"), sendStep(fixture, 1n), sendStep(fixture, 1n, "s")];
     await fixture.clock.drain();
-    expect(sums(sent)).toEqual([101, 103, 103]);
+    expect(answeredSums(sent)).toEqual([101, 103, 103]);
   });
 });
 
 describe("cancelling", () => {
   it("a queued request cancels what is queued of its sequence, frees the slot and leaves the executing one", async () => {
-    const fixture = await start({ maxBatchSize: 1 });
-    const sent = [step(fixture, 1n, "s"), step(fixture, 1n), step(fixture, 1n), step(fixture, 1n, "e")];
-    const next = step(fixture, 2n, "s");
+    const fixture = await createSequenceFixture({ maxBatchSize: 1 });
+    const sent = [
+      sendStep(fixture, 1n, "s"),
+      sendStep(fixture, 1n),
+      sendStep(fixture, 1n),
+      sendStep(fixture, 1n, "e"),
+    ];
+    const next = sendStep(fixture, 2n, "s");
     await fixture.clock.advance(5 * MS);
     sent[2]?.abort();
     await fixture.clock.drain();
     const cancelled = (id: number): string => `CANCELLED [request id: ${id}] request was cancelled`;
     expect(answerTexts(sent)).toEqual(["response", cancelled(2), cancelled(3), cancelled(4)]);
-    expect(sums([next])).toEqual([5]);
+    expect(answeredSums([next])).toEqual([5]);
     expect(executedIds(fixture)).toEqual(["1", "5"]);
     expect(fixture.statistics.details().failures).toMatchObject({ CANCELED: 3 });
-    expect(refusalOf(() => step(fixture, 1n))).toBe(START_TEXT("1"));
+    expect(refusalOf(() => sendStep(fixture, 1n))).toBe(START_TEXT("1"));
   });
 
   it("an executing request answers at once and ends its sequence", async () => {
-    const fixture = await start({ maxBatchSize: 1 });
-    const sent = [step(fixture, 1n, "s"), step(fixture, 1n)];
+    const fixture = await createSequenceFixture({ maxBatchSize: 1 });
+    const sent = [sendStep(fixture, 1n, "s"), sendStep(fixture, 1n)];
     await fixture.clock.advance(5 * MS);
     sent[0]?.abort();
     expect(answerTexts(sent).map((text) => text.slice(0, 9))).toEqual(["CANCELLED", "CANCELLED"]);
-    const next = step(fixture, 1n, "se");
+    const next = sendStep(fixture, 1n, "se");
     await fixture.clock.drain();
-    expect(sums([next])).toEqual([3]);
+    expect(answeredSums([next])).toEqual([3]);
   });
 
   it("a request in the backlog cancels its sequence there", async () => {
-    const fixture = await start({ maxBatchSize: 1 });
-    step(fixture, 1n, "s");
-    const sent = [step(fixture, 2n, "s", { timeoutUs: 5_000 }), step(fixture, 2n)];
+    const fixture = await createSequenceFixture({ maxBatchSize: 1 });
+    sendStep(fixture, 1n, "s");
+    const sent = [sendStep(fixture, 2n, "s", { timeoutUs: 5_000 }), sendStep(fixture, 2n)];
     sent[1]?.abort();
     expect(answerTexts(sent).map((text) => text.slice(0, 9))).toEqual(["CANCELLED", "CANCELLED"]);
     await fixture.clock.drain();
@@ -482,17 +575,17 @@ describe("cancelling", () => {
   });
 
   it("the last request of a sequence leaves the next of the same id alone", async () => {
-    const fixture = await start();
-    const last = step(fixture, 1n, "se");
-    const next = step(fixture, 1n, "se");
+    const fixture = await createSequenceFixture();
+    const last = sendStep(fixture, 1n, "se");
+    const next = sendStep(fixture, 1n, "se");
     await fixture.clock.advance(5 * MS);
     last.abort();
     await fixture.clock.drain();
-    expect(sums([next])).toEqual([2]);
+    expect(answeredSums([next])).toEqual([2]);
   });
 
   it("before a request comes refuses it", async () => {
-    const fixture = await start();
+    const fixture = await createSequenceFixture();
     const request = {
       id: "r",
       inputs: [],
@@ -514,53 +607,90 @@ describe("cancelling", () => {
 
 describe("stopping", () => {
   it("refuses new sequences and lets running ones go on until all is answered", async () => {
-    const fixture = await start();
-    const sent = [step(fixture, 1n, "s"), step(fixture, 1n)];
+    const fixture = await createSequenceFixture();
+    const sent = [sendStep(fixture, 1n, "s"), sendStep(fixture, 1n)];
     let stopped = false;
     void fixture.scheduler.stop().then(() => {
       stopped = true;
     });
     const refused =
-      "UNAVAILABLE Server is stopping, scheduler for model has stopped accepting new inference requests";
-    expect(refusalOf(() => step(fixture, 2n, "s"))).toBe(refused);
-    expect(refusalOf(() => step(fixture, 1n, "s"))).toBe(refused);
-    sent.push(step(fixture, 1n, "e"));
+      "UNAVAILABLE [request id: 3] Server is stopping, scheduler for model has stopped accepting new inference requests";
+    expect(refusalOf(() => sendStep(fixture, 2n, "s"))).toBe(refused);
+    expect(refusalOf(() => sendStep(fixture, 1n, "s"))).toBe(refused);
+    sent.push(sendStep(fixture, 1n, "e"));
     await fixture.clock.advance(29 * MS);
     expect(stopped).toBe(false);
     expect(fixture.scheduler.inflightCount).toBe(1);
     await fixture.clock.advance(MS);
     expect(stopped).toBe(true);
-    expect(sums(sent)).toEqual([1, 3, 6]);
+    expect(answeredSums(sent)).toEqual([1, 3, 6]);
   });
 
   it("does not wait for sequences that only might go on, and leaves no timer", async () => {
-    const fixture = await start();
-    step(fixture, 1n, "s");
+    const fixture = await createSequenceFixture();
+    sendStep(fixture, 1n, "s");
     await fixture.clock.advance(10 * MS);
     await fixture.scheduler.stop();
     expect(fixture.clock.timerCount).toBe(0);
-    expect(refusalOf(() => step(fixture, 1n))).toContain("Server is stopping");
+    expect(refusalOf(() => sendStep(fixture, 1n))).toBe(
+      "UNAVAILABLE [request id: 2] Server is stopping, scheduler for model has stopped accepting new inference requests",
+    );
+  });
+
+  it("answers what a running sequence sends as soon as it has the last answer", async () => {
+    const fixture = await createSequenceFixture();
+    const sent: SentRequest[] = [];
+    const first = sendStep(fixture, 1n, "s", {
+      onAnswer: () => {
+        void Promise.resolve().then(() => sent.push(sendStep(fixture, 1n, "e")));
+      },
+    });
+    let stopped = false;
+    void fixture.scheduler.stop().then(() => {
+      stopped = true;
+    });
+    await fixture.clock.advance(10 * MS);
+    expect([sent.length, stopped]).toEqual([1, false]);
+    await fixture.clock.advance(10 * MS);
+    expect(answeredSums([first, ...sent])).toEqual([1, 3]);
+    expect(stopped).toBe(true);
+  });
+
+  it("leaves no timer, also when an instance is replaced afterwards", async () => {
+    const fixture = await createSequenceFixture();
+    sendStep(fixture, 1n, "s");
+    await fixture.clock.advance(10 * MS);
+    await fixture.scheduler.stop();
+    fixture.backend.lose("m_0");
+    await fixture.clock.settle();
+    expect(fixture.group.instanceNames).toEqual(["m_0"]);
+    expect(fixture.clock.timerCount).toBe(0);
   });
 });
 
 describe("a lost instance", () => {
   it("has its execution repeated with the same states where it remembers nothing", async () => {
-    const fixture = await start({
+    const fixture = await createSequenceFixture({
       maxBatchSize: 2,
       onExecute: (execution) =>
         execution.generation === 0 && execution.requestIds.includes("4")
           ? { kind: "lose", culprit: true }
           : sumAnswer(execution),
     });
-    const sent = [step(fixture, 1n, "s"), step(fixture, 2n, "s")];
+    const sent = [sendStep(fixture, 1n, "s"), sendStep(fixture, 2n, "s")];
     await fixture.clock.advance(20 * MS);
-    sent.push(step(fixture, 1n), step(fixture, 2n), step(fixture, 1n, "e"), step(fixture, 2n, "e"));
+    sent.push(
+      sendStep(fixture, 1n),
+      sendStep(fixture, 2n),
+      sendStep(fixture, 1n, "e"),
+      sendStep(fixture, 2n, "e"),
+    );
     await fixture.clock.drain();
-    expect(sums(sent)).toEqual([1, 2, 4, 6, 9, 12]);
+    expect(answeredSums(sent)).toEqual([1, 2, 4, 6, 9, 12]);
   });
 
   it("ends the sequences in its slots, and only those, where it remembers them", async () => {
-    const fixture = await start({
+    const fixture = await createSequenceFixture({
       instances: 2,
       maxBatchSize: 1,
       keepsState: true,
@@ -569,37 +699,37 @@ describe("a lost instance", () => {
           ? { kind: "lose", culprit: true }
           : sumAnswer(execution),
     });
-    const sent = [step(fixture, 1n, "s"), step(fixture, 2n, "s")];
+    const sent = [sendStep(fixture, 1n, "s"), sendStep(fixture, 2n, "s")];
     await fixture.clock.advance(10 * MS);
-    sent.push(step(fixture, 1n), step(fixture, 1n), step(fixture, 2n));
+    sent.push(sendStep(fixture, 1n), sendStep(fixture, 1n), sendStep(fixture, 2n));
     await fixture.clock.drain();
-    expect(sums(sent)).toEqual([
+    expect(answeredSums(sent)).toEqual([
       1,
       2,
       "UNAVAILABLE [request id: 3] instance 'm_0' of model 'm' was lost with the state of the sequence: lost by the script",
       "UNAVAILABLE instance 'm_0' of model 'm' was lost with its state: lost by the script",
       7,
     ]);
-    expect(refusalOf(() => step(fixture, 1n))).toBe(
+    expect(refusalOf(() => sendStep(fixture, 1n))).toBe(
       `${START_TEXT("1")} (the sequence of this id ended: instance 'm_0' of model 'm' was lost with its state: lost by ` +
         "the script)",
     );
   });
 
   it("ends sequences that it remembers also when it does nothing", async () => {
-    const fixture = await start({ keepsState: true });
-    step(fixture, 1n, "s");
+    const fixture = await createSequenceFixture({ keepsState: true });
+    sendStep(fixture, 1n, "s");
     await fixture.clock.advance(10 * MS);
     fixture.backend.lose("m_0", { reason: "gone" });
     await fixture.clock.advance(MS);
-    expect(refusalOf(() => step(fixture, 1n))).toContain("was lost with its state: gone");
-    const sent = step(fixture, 1n, "se");
+    expect(refusalOf(() => sendStep(fixture, 1n))).toContain("was lost with its state: gone");
+    const sent = sendStep(fixture, 1n, "se");
     await fixture.clock.drain();
     expect(answerTexts([sent])).toEqual(["response"]);
   });
 
   it("leaves its sequences to the others, in front of the backlog, also when it is given up", async () => {
-    const fixture = await start({
+    const fixture = await createSequenceFixture({
       instances: 2,
       maxBatchSize: 1,
       onCreate: ({ instanceName }, generation) =>
@@ -607,43 +737,45 @@ describe("a lost instance", () => {
           ? { kind: "fail", error: new InferenceError("INTERNAL", "no") }
           : { kind: "create" },
     });
-    const sent = [step(fixture, 1n, "s"), step(fixture, 2n, "s"), step(fixture, 3n, "se")];
+    const sent = [sendStep(fixture, 1n, "s"), sendStep(fixture, 2n, "s"), sendStep(fixture, 3n, "se")];
     await fixture.clock.advance(10 * MS);
     fixture.backend.lose("m_0");
     await fixture.clock.settle();
-    sent.push(step(fixture, 1n, "e"));
+    sent.push(sendStep(fixture, 1n, "e"));
     await fixture.clock.advance(500 * MS);
     expect(answerTexts(sent.slice(2))).toEqual(["none", "none"]);
-    sent.push(step(fixture, 2n, "e"));
+    sent.push(sendStep(fixture, 2n, "e"));
     await fixture.clock.drain();
-    expect(sums(sent)).toEqual([1, 2, 3, 5, 7]);
-    expect(rows(fixture).slice(2)).toEqual(["2:5", "1:4", "3:3"]);
+    expect(answeredSums(sent)).toEqual([1, 2, 3, 5, 7]);
+    expect(executedSteps(fixture).slice(2)).toEqual(["2:5", "1:4", "3:3"]);
   });
 
   it("after which none works answers everything that is queued and ends all sequences", async () => {
-    const fixture = await start({
+    const fixture = await createSequenceFixture({
       maxBatchSize: 1,
       onCreate: (_placement, generation) =>
         generation > 0 ? { kind: "fail", error: new InferenceError("INTERNAL", "no") } : { kind: "create" },
     });
-    step(fixture, 1n, "s");
+    sendStep(fixture, 1n, "s");
     await fixture.clock.advance(10 * MS);
     fixture.backend.lose("m_0");
-    const sent = [step(fixture, 1n), step(fixture, 2n, "s")];
+    const sent = [sendStep(fixture, 1n), sendStep(fixture, 2n, "s")];
     await fixture.clock.drain();
     expect(answerTexts(sent)).toEqual([
       "UNAVAILABLE model 'm' has no working instance: no",
       "UNAVAILABLE model 'm' has no working instance: no",
     ]);
-    expect(refusalOf(() => step(fixture, 2n, "s"))).toBe("UNAVAILABLE model 'm' has no working instance: no");
+    expect(refusalOf(() => sendStep(fixture, 2n, "s"))).toBe(
+      "UNAVAILABLE model 'm' has no working instance: no",
+    );
     expect(fixture.scheduler.inflightCount).toBe(0);
   });
 });
 
 describe("other instance groups", () => {
   it("take sequences over from instances that leave", async () => {
-    const fixture = await start({ maxBatchSize: 1 });
-    const sent = [step(fixture, 1n, "s"), step(fixture, 1n)];
+    const fixture = await createSequenceFixture({ maxBatchSize: 1 });
+    const sent = [sendStep(fixture, 1n, "s"), sendStep(fixture, 1n)];
     const placements = [{ instanceName: "n", device: { kind: "cpu" as const, threads: 1 }, workerKey: "n" }];
     const preparing = fixture.group.prepare({
       placements,
@@ -653,13 +785,13 @@ describe("other instance groups", () => {
     await fixture.clock.advance(5 * MS);
     (await preparing).commit();
     await fixture.clock.drain();
-    expect(sums(sent)).toEqual([1, 3]);
+    expect(answeredSums(sent)).toEqual([1, 3]);
     expect(fixture.backend.executions.map(({ instanceName }) => instanceName)).toEqual(["m_0", "n"]);
   });
 
   it("end sequences that the instances remembered", async () => {
-    const fixture = await start({ maxBatchSize: 1, keepsState: true });
-    const sent = [step(fixture, 1n, "s"), step(fixture, 1n)];
+    const fixture = await createSequenceFixture({ maxBatchSize: 1, keepsState: true });
+    const sent = [sendStep(fixture, 1n, "s"), sendStep(fixture, 1n)];
     const placements = [{ instanceName: "n", device: { kind: "cpu" as const, threads: 1 }, workerKey: "n" }];
     const preparing = fixture.group.prepare({
       placements,
@@ -669,7 +801,10 @@ describe("other instance groups", () => {
     await fixture.clock.advance(5 * MS);
     (await preparing).commit();
     await fixture.clock.drain();
-    expect(sums(sent)).toEqual([1, "UNAVAILABLE the instance of model 'm' that had its state is gone"]);
+    expect(answeredSums(sent)).toEqual([
+      1,
+      "UNAVAILABLE the instance of model 'm' that had its state is gone",
+    ]);
   });
 });
 
@@ -685,10 +820,13 @@ describe("an iterative sequence", () => {
   });
 
   it("is made of one request that is executed until the model answers it, and gets an id", async () => {
-    const fixture = await start({ sequences: "iterative_sequence: true", onExecute: untilTen });
+    const fixture = await createSequenceFixture({
+      sequences: "iterative_sequence: true",
+      onExecute: untilTen,
+    });
     const sent = [fixture.send(), fixture.send(), fixture.send()];
     await fixture.clock.drain();
-    expect(sums(sent)).toEqual([10, 10, 12]);
+    expect(answeredSums(sent)).toEqual([10, 10, 12]);
     const flags = fixture.backend.executions.flatMap(({ requests }) => requests.map(flagsOf));
     expect(flags.filter((text) => text.endsWith(",3"))).toEqual(["1,0,1,3", "0,0,1,3", "0,0,1,3", "0,0,1,3"]);
     expect(flags.filter((text) => text.endsWith(",1"))).toHaveLength(10);
@@ -699,7 +837,7 @@ describe("an iterative sequence", () => {
   });
 
   it("gives its slot to the next once it is answered, or cancelled between two steps", async () => {
-    const fixture = await start({
+    const fixture = await createSequenceFixture({
       sequences: "iterative_sequence: true",
       maxBatchSize: 1,
       onExecute: untilTen,
@@ -709,23 +847,29 @@ describe("an iterative sequence", () => {
     expect(answerTexts(sent)).toEqual(["none", "none"]);
     sent[0]?.abort();
     await fixture.clock.drain();
-    expect(sums(sent)).toEqual(["CANCELLED [request id: 1] request was cancelled", 10]);
+    expect(answeredSums(sent)).toEqual(["CANCELLED [request id: 1] request was cancelled", 10]);
   });
 
   it("with an id of the client goes on like any other, each request as often as the model wants", async () => {
-    const fixture = await start({ sequences: "iterative_sequence: true", onExecute: untilTen });
-    const sent = [step(fixture, 77n, "s"), step(fixture, 77n, "e")];
+    const fixture = await createSequenceFixture({
+      sequences: "iterative_sequence: true",
+      onExecute: untilTen,
+    });
+    const sent = [sendStep(fixture, 77n, "s"), sendStep(fixture, 77n, "e")];
     await fixture.clock.drain();
-    expect(sums(sent)).toEqual([10, 12]);
-    expect(refusalOf(() => step(fixture, 77n))).toBe(START_TEXT("77"));
+    expect(answeredSums(sent)).toEqual([10, 12]);
+    expect(refusalOf(() => sendStep(fixture, 77n))).toBe(START_TEXT("77"));
   });
 
   it("does not take an id that a client uses", async () => {
-    const fixture = await start({ sequences: "iterative_sequence: true", onExecute: untilTen });
-    step(fixture, 1n, "s");
+    const fixture = await createSequenceFixture({
+      sequences: "iterative_sequence: true",
+      onExecute: untilTen,
+    });
+    sendStep(fixture, 1n, "s");
     const generated = fixture.send();
     await fixture.clock.drain();
-    expect(sums([generated])).toEqual([10]);
+    expect(answeredSums([generated])).toEqual([10]);
     expect(
       new Set(
         fixture.backend.executions.flatMap(({ requests }) =>
@@ -737,20 +881,20 @@ describe("an iterative sequence", () => {
 
   it("is repeated with the state of its last step after a loss", async () => {
     let executions = 0;
-    const fixture = await start({
+    const fixture = await createSequenceFixture({
       sequences: "iterative_sequence: true",
       onExecute: (execution) =>
         (executions += 1) === 4 ? { kind: "lose", culprit: true } : untilTen(execution),
     });
     const sent = [fixture.send()];
     await fixture.clock.drain();
-    expect(sums(sent)).toEqual([10]);
+    expect(answeredSums(sent)).toEqual([10]);
     expect(executions).toBe(11);
   });
 
   it("cannot be had from a model that is not iterative", async () => {
-    const fixture = await start({ onExecute: untilTen });
-    const sent = [step(fixture, 1n, "s")];
+    const fixture = await createSequenceFixture({ onExecute: untilTen });
+    const sent = [sendStep(fixture, 1n, "s")];
     await fixture.clock.drain();
     expect(answerTexts(sent)).toEqual([
       "INTERNAL only a model with 'iterative_sequence' can have a request executed again",
@@ -760,9 +904,9 @@ describe("an iterative sequence", () => {
 
 describe("statistics", () => {
   it("count filled rows in the size of the batch and not as inferences", async () => {
-    const fixture = await start();
-    step(fixture, 1n, "s");
-    step(fixture, 2n, "s");
+    const fixture = await createSequenceFixture();
+    sendStep(fixture, 1n, "s");
+    sendStep(fixture, 2n, "s");
     await fixture.clock.advance(20 * MS);
     const {
       inference_count: inferences,

@@ -1,12 +1,11 @@
 import type { ModelSequenceBatching } from "@naiad/model-config";
-import { InferenceError, invariant } from "@naiad/protocol";
-import type { InstanceOutcome, InstanceRequest } from "../../ports.ts";
-import { AcceptedRequests, cancelled } from "../accepted-requests.ts";
+import { InferenceError } from "@naiad/protocol";
+import { AcceptedRequests, cancelled, schedulerStopped } from "../accepted-requests.ts";
 import type { Alarm } from "../alarm.ts";
 import { createAlarm } from "../alarm.ts";
 import { shapeKeyOf } from "../batching-config.ts";
 import { QueuedRequest } from "../queued-request.ts";
-import type { FailureReason, ScheduledRequest, Scheduler, ValidRequest } from "../scheduler.ts";
+import type { FailureReason, ScheduledRequest, Scheduler } from "../scheduler.ts";
 import type { SchedulerOptions } from "../scheduler-options.ts";
 import type {
   BatchEntry,
@@ -15,17 +14,18 @@ import type {
   DecoupledResponse,
   WorkSource,
 } from "../work-source.ts";
-import { stopping } from "./admit-request.ts";
-import type { ControlTensors } from "./control-tensors.ts";
 import { controlTensors } from "./control-tensors.ts";
-import { executedRequest, fillingRequest } from "./executed-request.ts";
+import type { IdleSequences } from "./idle-sequences.ts";
+import { createIdleSequences } from "./idle-sequences.ts";
+import type { InstanceWaits } from "./instance-waits.ts";
+import { createInstanceWaits } from "./instance-waits.ts";
 import { KnownSequences } from "./known-sequences.ts";
-import type { Sequence, Step } from "./sequence.ts";
+import type { Sequence } from "./sequence.ts";
 import type { SequenceConfig } from "./sequence-config.ts";
 import { sequenceConfig } from "./sequence-config.ts";
+import { SequenceExecutions } from "./sequence-executions.ts";
 import { SequencePlaces } from "./sequence-places.ts";
 import type { SequenceState } from "./sequence-states.ts";
-import { initialStates, nextStates } from "./sequence-states.ts";
 
 export interface SequenceBatcherOptions extends SchedulerOptions {
   readonly states: readonly SequenceState[];
@@ -43,30 +43,32 @@ export interface SequenceBatcherOptions extends SchedulerOptions {
 export class SequenceBatcher implements Scheduler, WorkSource {
   readonly #options: SequenceBatcherOptions;
   readonly #config: SequenceConfig;
-  readonly #controls: ControlTensors;
-  readonly #shapeKey: (request: ValidRequest) => string;
   readonly #accepted: AcceptedRequests;
   readonly #known: KnownSequences;
   readonly #places: SequencePlaces;
-  /** In a slot with nothing to do, the longest idle first. */
-  readonly #idle = new Set<Sequence>();
-  readonly #steps = new WeakMap<QueuedRequest, Step>();
-  /** When instances that wait want to be asked again. */
-  readonly #waits = new Map<string, number>();
+  readonly #executions: SequenceExecutions;
+  readonly #idle: IdleSequences;
+  readonly #waits: InstanceWaits = createInstanceWaits();
   /** For the queue delay, idle sequences and the backlog's deadlines. */
   readonly #alarm: Alarm;
   #isClosed = false;
 
   constructor(options: SequenceBatcherOptions, batching: ModelSequenceBatching) {
-    const { modelName, signature, group, clock, logger, statistics } = options;
+    const { modelName, signature, states, group, clock, logger, statistics } = options;
     this.#options = options;
     this.#config = sequenceConfig(batching, signature);
-    this.#controls = controlTensors(batching, signature);
-    this.#shapeKey = shapeKeyOf(signature);
     const { isIterative, strategy } = this.#config;
-    const { correlationId } = this.#controls;
+    const controls = controlTensors(batching, signature);
+    const { correlationId } = controls;
     this.#known = new KnownSequences({ ...options, ...signature, correlationId, isIterative });
     this.#places = new SequencePlaces(this.#config);
+    this.#executions = new SequenceExecutions({
+      states,
+      controls,
+      shapeKey: shapeKeyOf(signature),
+      isIterative,
+    });
+    this.#idle = createIdleSequences(this.#config.maxIdleNs);
     this.#alarm = createAlarm(clock, () => {
       this.#wake();
     });
@@ -75,8 +77,7 @@ export class SequenceBatcher implements Scheduler, WorkSource {
       clock,
       logger,
       statistics,
-      preserveOrdering: strategy.kind === "oldest" && strategy.preserveOrdering,
-      orderedFrom: "dispatch",
+      ordering: strategy.kind === "oldest" && strategy.preserveOrdering ? "dispatch" : "none",
       onCancelled: (request) => {
         this.#onCancelled(request);
       },
@@ -93,7 +94,7 @@ export class SequenceBatcher implements Scheduler, WorkSource {
     const { group, clock } = this.#options;
     const { request, signal } = scheduled;
     if (signal.aborted) throw cancelled(request.id);
-    if (this.#isClosed) throw stopping();
+    if (this.#isClosed) throw schedulerStopped(request.id);
     const admission = this.#known.admit(request, this.#accepted);
     const refusal = group.refusal();
     if (refusal !== undefined) throw refusal;
@@ -101,11 +102,11 @@ export class SequenceBatcher implements Scheduler, WorkSource {
     const nowNs = clock.nowNs();
     const sequence = this.#known.sequenceOf(admission, request);
     if (!this.#places.has(sequence)) this.#places.add(sequence);
-    const queued = new QueuedRequest(scheduled, { enqueueNs: nowNs, shapeKey: this.#shapeKey(request) });
+    const queued = new QueuedRequest(scheduled, { enqueueNs: nowNs, shapeKey: "" });
     const isGenerated = admission.kind === "generated";
     const start = admission.kind !== "continue";
     const end = !isGenerated && request.sequence?.end === true;
-    this.#steps.set(queued, { sequence, start, end });
+    this.#executions.add(queued, { sequence, start, end });
     this.#accepted.add(queued);
     sequence.queue.push(queued);
     this.#idle.delete(sequence);
@@ -124,7 +125,9 @@ export class SequenceBatcher implements Scheduler, WorkSource {
 
   /** Requests of sequences that run already are taken as long as something is not answered. */
   async stop(): Promise<void> {
-    await this.#accepted.stop();
+    // Between the last answer and this function's going on, an answered client may have sent the next request.
+    do await this.#accepted.stop();
+    while (this.#accepted.inflightCount > 0);
     this.#isClosed = true;
     for (const sequence of this.#places.all()) this.#end(sequence);
     this.#alarm.cancel();
@@ -143,9 +146,12 @@ export class SequenceBatcher implements Scheduler, WorkSource {
         this.#waits.set(instanceName, decision.untilNs);
         this.#setAlarm();
         return undefined;
-      case "dispatch":
+      case "dispatch": {
         this.#options.statistics.limited(decision.limit);
-        return this.#entriesOf(decision.rows);
+        const entries = this.#executions.begin(decision.rows);
+        if (!this.#config.isIterative) this.#endHandedOver(decision.rows);
+        return entries;
+      }
     }
   }
 
@@ -153,38 +159,16 @@ export class SequenceBatcher implements Scheduler, WorkSource {
     return this.#places.hasReady(instanceName);
   }
 
-  executed({ entries, outcomes }: CompletedExecution): void {
-    for (const [index, { request }] of entries.entries()) {
-      const step = request === undefined ? undefined : this.#steps.get(request);
-      if (request === undefined || step === undefined || step.sequence.executing !== request) continue;
-      const { sequence } = step;
-      sequence.executing = undefined;
-      if (sequence.isOver) continue;
-      const outcome = outcomes[index];
-      if (outcome?.kind === "response" || outcome?.kind === "reschedule") {
-        sequence.states = nextStates(this.#options.states, sequence.states, outcome.outputs);
-      }
-      if (outcome?.kind === "reschedule" && this.#config.isIterative && !request.answered) {
-        this.#steps.set(request, { sequence, start: false, end: false });
-        sequence.queue.unshift(request);
-      }
-      this.#continue(sequence);
-    }
+  executed(execution: CompletedExecution): void {
+    for (const sequence of this.#executions.finish(execution)) this.#continue(sequence);
   }
 
   completed(execution: CompletedExecution): void {
-    const entries = execution.entries.map((entry, index) => {
-      const goesOn = execution.outcomes[index]?.kind === "reschedule" && this.#config.isIterative;
-      return goesOn ? { ...entry, request: undefined } : entry;
-    });
-    const outcomes = execution.outcomes.map((outcome, index) =>
-      this.#withoutStates(outcome, execution.entries[index]?.request),
-    );
-    this.#accepted.complete({ ...execution, entries, outcomes });
+    this.#accepted.complete(this.#executions.answered(execution));
   }
 
   responded(request: QueuedRequest, response: DecoupledResponse): Promise<void> {
-    return this.#accepted.respond(request, this.#withoutStates(response, request));
+    return this.#accepted.respond(request, this.#executions.withoutStates(response, request));
   }
 
   ended(request: QueuedRequest, end: DecoupledEnd): void {
@@ -193,21 +177,9 @@ export class SequenceBatcher implements Scheduler, WorkSource {
 
   failed(request: QueuedRequest, error: InferenceError): void {
     this.#accepted.fail(request, error, "BACKEND");
-    const sequence = this.#steps.get(request)?.sequence;
-    if (sequence?.executing !== request) return;
-    sequence.executing = undefined;
-    if (!sequence.isOver) this.#continue(sequence);
+    const sequence = this.#executions.release(request);
+    if (sequence !== undefined) this.#continue(sequence);
     this.#options.group.wake();
-  }
-
-  /** States are among the outputs of an execution, and no business of a client that does not ask for them. */
-  #withoutStates<Outcome extends InstanceOutcome>(
-    outcome: Outcome,
-    request: QueuedRequest | undefined,
-  ): Outcome {
-    if (outcome.kind !== "response" || this.#options.states.length === 0) return outcome;
-    const wanted = request?.scheduled.request.outputs ?? [];
-    return { ...outcome, outputs: outcome.outputs.filter(({ name }) => wanted.includes(name)) };
   }
 
   failWaiting(error: InferenceError): void {
@@ -233,7 +205,6 @@ export class SequenceBatcher implements Scheduler, WorkSource {
       const text = `the instance of model '${modelName}' that had its state is gone`;
       this.#endWith(sequence, new InferenceError("UNAVAILABLE", text), "BACKEND");
     }
-    for (const name of this.#waits.keys()) if (!instanceNames.includes(name)) this.#waits.delete(name);
     this.#fillSlots();
     group.wake();
     this.#setAlarm();
@@ -246,8 +217,8 @@ export class SequenceBatcher implements Scheduler, WorkSource {
     const { slot, executing, queue } = sequence;
     const [request] = queue;
     if (slot === undefined || executing !== undefined || request === undefined) return;
-    this.#places.makeReady(sequence, request);
-    this.#accepted.dispatched(request);
+    this.#places.makeReady(sequence, request, this.#executions.prepare(request));
+    this.#accepted.dispatched(request, slot.instanceName);
   }
 
   /** After a step. */
@@ -257,9 +228,16 @@ export class SequenceBatcher implements Scheduler, WorkSource {
     } else if (sequence.isEnding) {
       this.#end(sequence);
     } else if (sequence.slot !== undefined) {
-      sequence.idleSinceNs = this.#options.clock.nowNs();
-      this.#idle.add(sequence);
+      this.#idle.add(sequence, this.#options.clock.nowNs());
       this.#setAlarm();
+    }
+  }
+
+  /** With its last request a sequence leaves its slot. */
+  #endHandedOver(rows: readonly (QueuedRequest | undefined)[]): void {
+    for (const request of rows) {
+      const sequence = request === undefined ? undefined : this.#executions.sequenceOf(request);
+      if (sequence?.isEnding === true && sequence.queue.length === 0) this.#end(sequence);
     }
   }
 
@@ -291,7 +269,7 @@ export class SequenceBatcher implements Scheduler, WorkSource {
 
   /** As in Triton, whoever gives up one request of a sequence gives up the sequence. */
   #onCancelled(request: QueuedRequest): void {
-    const sequence = this.#steps.get(request)?.sequence;
+    const sequence = this.#executions.sequenceOf(request);
     if (sequence === undefined || sequence.isOver) return;
     const requests = [...sequence.queue];
     this.#end(sequence);
@@ -301,55 +279,18 @@ export class SequenceBatcher implements Scheduler, WorkSource {
     this.#options.group.wake();
   }
 
-  // Batches
-
-  #entriesOf(requests: readonly (QueuedRequest | undefined)[]): readonly BatchEntry[] {
-    const rows = requests.map((request) => (request === undefined ? undefined : this.#begin(request)));
-    const model = rows.find((row) => row !== undefined);
-    invariant(model !== undefined, "a batch has a request");
-    const filling = rows.includes(undefined) ? fillingRequest(model.executed, this.#controls) : undefined;
-    return rows.map((row) => row ?? { executed: filling ?? model.executed, request: undefined });
-  }
-
-  /** The request leaves its sequence's queue to be executed; with the last one the sequence leaves its slot. */
-  #begin(request: QueuedRequest): BatchEntry & { readonly executed: InstanceRequest } {
-    const step = this.#steps.get(request);
-    invariant(step !== undefined, "each request belongs to a sequence");
-    const { sequence, start, end } = step;
-    sequence.queue.shift();
-    sequence.executing = request;
-    const { states } = this.#options;
-    if (start) sequence.states = initialStates(states);
-    const executed = executedRequest(request.scheduled.request, {
-      flags: { id: sequence.id, start, end },
-      controls: this.#controls,
-      states,
-      current: sequence.states,
-    });
-    const mayGoOn = this.#config.isIterative;
-    if (sequence.isEnding && sequence.queue.length === 0 && !mayGoOn) this.#end(sequence);
-    return { executed, request };
-  }
-
   // Time
 
   #setAlarm(): void {
-    let wantedNs = this.#places.firstToExpire?.deadlineNs ?? Infinity;
-    const [longestIdle] = this.#idle;
-    if (longestIdle !== undefined) {
-      wantedNs = Math.min(wantedNs, longestIdle.idleSinceNs + this.#config.maxIdleNs);
-    }
-    for (const untilNs of this.#waits.values()) wantedNs = Math.min(wantedNs, untilNs);
-    this.#alarm.setAt(wantedNs);
+    const deadlineNs = this.#places.firstToExpire?.deadlineNs ?? Infinity;
+    this.#alarm.setAt(Math.min(deadlineNs, this.#idle.nextNs, this.#waits.nextNs));
   }
 
   #wake(): void {
     const { clock, group } = this.#options;
     const nowNs = clock.nowNs();
-    const { maxIdleNs } = this.#config;
-    for (const sequence of this.#idle) {
-      if (sequence.idleSinceNs + maxIdleNs > nowNs) break;
-      const limit = `${maxIdleNs / 1000} microseconds, its max_sequence_idle_microseconds`;
+    for (const sequence of this.#idle.expire(nowNs)) {
+      const limit = `${this.#config.maxIdleNs / 1000} microseconds, its max_sequence_idle_microseconds`;
       this.#end(sequence, `no request came for ${limit}`);
     }
     for (;;) {
@@ -357,6 +298,7 @@ export class SequenceBatcher implements Scheduler, WorkSource {
       if (sequence === undefined || sequence.deadlineNs > nowNs) break;
       this.#endWith(sequence, new InferenceError("UNAVAILABLE", EXPIRED), "REJECTED");
     }
+    this.#waits.expire(nowNs);
     group.wake();
     this.#setAlarm();
   }

@@ -85,9 +85,9 @@ export class SequencePlaces {
   // Requests that may be executed now
 
   /** Of a sequence in a slot, of which nothing executes. */
-  makeReady(sequence: Sequence, request: QueuedRequest): void {
+  makeReady(sequence: Sequence, request: QueuedRequest, step: { readonly starts: boolean }): void {
     const { slot } = sequence;
-    if (slot !== undefined) this.#ready.get(slot.instanceName)?.add(slot.index, request);
+    if (slot !== undefined) this.#ready.get(slot.instanceName)?.add(slot.index, request, step);
   }
 
   hasReady(instanceName: string): boolean {
@@ -95,7 +95,8 @@ export class SequencePlaces {
   }
 
   takeReady(instanceName: string, nowNs: number): DirectDecision<QueuedRequest> {
-    return this.#ready.get(instanceName)?.take(nowNs) ?? { kind: "idle" };
+    const runningCount = this.#slots.on(instanceName).length;
+    return this.#ready.get(instanceName)?.take(nowNs, { runningCount }) ?? { kind: "idle" };
   }
 
   // How long the backlog lasts

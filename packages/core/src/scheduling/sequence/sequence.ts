@@ -9,7 +9,7 @@ export interface Step {
   readonly end: boolean;
 }
 
-/** A sequence from its START to the hand-over of its last request. Written by the batcher alone. */
+/** A sequence from its START to the hand-over of its last request. Written by the batcher and its parts alone. */
 export class Sequence {
   readonly id: string | bigint;
   /** Not handed to an instance yet, in order. While `slot` is there and nothing executes, the first one is ready. */
@@ -22,7 +22,6 @@ export class Sequence {
   /** Its END has come, so nothing follows what is queued. */
   isEnding: boolean = false;
   isOver: boolean = false;
-  idleSinceNs: number = 0;
 
   /** Its place among the deadlines of the backlog. */
   deadlineNs: number = Infinity;

@@ -59,6 +59,8 @@ export function createBrowserService(options: BrowserServiceOptions): BrowserSer
   let lastHostId: string | undefined;
   let isDraining = false;
 
+  const isOver = (): boolean => isDraining || closing.signal.aborted;
+
   /** One browser from its start to its end. Resolves with the reason of the end; never rejects. */
   async function live(onReady: (host: HostQuestions) => void): Promise<string> {
     let tell: (reason: string) => void = () => undefined;
@@ -132,15 +134,15 @@ export function createBrowserService(options: BrowserServiceOptions): BrowserSer
     onFailed: (reason: string) => void,
   ): Promise<void> {
     let count = NO_FAILURES;
-    let wasReady = false;
+    const life = { wasReady: false };
     for (;;) {
       const begun = performance.now();
       const reason = await live((host) => {
-        wasReady = true;
+        life.wasReady = true;
         onReady(host);
       });
-      if (isDraining || closing.signal.aborted) return;
-      if (!wasReady) {
+      if (isOver()) return;
+      if (!life.wasReady) {
         onFailed(reason);
         return;
       }
@@ -149,7 +151,7 @@ export function createBrowserService(options: BrowserServiceOptions): BrowserSer
       log.log("error", `${reason}; the browser is started anew in ${String(delayMs / 1000)} s`);
       state = { kind: "absent", reason: `${reason}; the browser is being started anew` };
       await sleep(delayMs, undefined, { signal: closing.signal }).catch(() => undefined);
-      if (isDraining || closing.signal.aborted) return;
+      if (isOver()) return;
     }
   }
 

@@ -37,11 +37,17 @@ export function askHost(tunnel: TunnelAsker): HostQuestions {
   };
 
   return {
-    ready: async () => void (await whole("/ready")),
-    stop: async () => void (await whole("/stop")),
+    ready: async () => {
+      await whole("/ready");
+    },
+    stop: async () => {
+      await whole("/stop");
+    },
     // The host is of the same build, so that what it writes has the shape.
     index: async () => JSON.parse(await whole("/index")) as readonly RepositoryIndexEntry[],
-    setTrace: async (update) => void (await whole("/trace", JSON.stringify(update))),
+    setTrace: async (update) => {
+      await whole("/trace", JSON.stringify(update));
+    },
     async *log() {
       let rest = "";
       for await (const text of ask("/log")) {

@@ -12,6 +12,7 @@ import { createBrowserProfile } from "./browser/launch-browser.ts";
 import type { BrowserService } from "./browser-service.ts";
 import { createBrowserService } from "./browser-service.ts";
 import { accessLogLine } from "./listen/access-log.ts";
+import type { HostSource } from "./listen/host-source.ts";
 import type { Listener, ServedRequest } from "./listen/listener.ts";
 import { openListener } from "./listen/listener.ts";
 import { modelTable } from "./model-table.ts";
@@ -33,6 +34,7 @@ export interface ServerRun {
 
 const SERVICES: Readonly<Record<Listener["protocol"], string>> = {
   http: "HTTPService",
+  grpc: "GRPCInferenceService",
   metrics: "Metrics Service",
 };
 
@@ -80,9 +82,8 @@ interface Serving {
 async function serve(serving: Serving): Promise<ExitCode> {
   const { log, options, parts, profile, repositories, run } = serving;
   // Ports before models: a port that is taken must not be found out about after minutes.
-  let service: BrowserService | undefined;
-  const source: BrowserService["source"] = () =>
-    service?.source() ?? { kind: "absent", reason: "the browser is starting" };
+  let current: HostSource = () => ({ kind: "absent", reason: "the browser is starting" });
+  const source: HostSource = () => current();
   const site = await openBrowserSite({
     repositories,
     ...packageDirectories(),
@@ -96,10 +97,12 @@ async function serve(serving: Serving): Promise<ExitCode> {
   const accessLog = await openAccessLog(options.accessLog, run.io, parts);
   const listeners: Listener[] = [];
   const now = AbortSignal.abort();
-  parts.add(async () => void (await Promise.all(listeners.map((listener) => listener.close(now)))));
+  parts.add(async () => {
+    await Promise.all(listeners.map((listener) => listener.close(now)));
+  });
   for (const one of options.listeners) listeners.push(await openListener(one, source, accessLog));
 
-  service = createBrowserService({
+  const service = createBrowserService({
     site,
     profile,
     log,
@@ -116,8 +119,8 @@ async function serve(serving: Serving): Promise<ExitCode> {
       ...(options.cors !== undefined && { cors: options.cors }),
     }),
   });
-  const { close } = service;
-  parts.add(close);
+  current = () => service.source();
+  parts.add(() => service.close());
   const host = await orStopped(service.start(), run.stop);
   if (host === undefined) return 0;
   if (options.trace !== undefined) await host.setTrace(options.trace);

@@ -21,15 +21,12 @@ export interface TunnelSessionOptions {
 export function createTunnelSession(options: TunnelSessionOptions): TunnelAnswerer {
   const { line, services } = options;
   const exchange = wholeBody(services.handleExchange);
-  const { handleGrpc } = services;
   const handlers: readonly (readonly [TunnelProtocol, TunnelHandler])[] = [
     ["http", (request) => (isOnlyElsewhere(request) ? notFound() : exchange(request))],
     ["metrics", (request) => metrics(request, exchange)],
     ["files", exchange],
     ["control", (request) => control(request, options)],
-    ...(handleGrpc === undefined
-      ? []
-      : [["grpc", (request: ArrivingRequest) => handleGrpc(request)] as const]),
+    ["grpc", services.handleGrpc],
   ];
   return createTunnelAnswerer({
     line,

@@ -44,6 +44,8 @@ export async function createBrowserProfile(options: BrowserProfileOptions): Prom
       const page = pathToFileURL(startPage).href;
       const process = spawn(options.path, [...options.arguments, `--user-data-dir=${directory}`, page], {
         stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
+        // Ctrl-C goes to the whole group of the terminal, and the browser is still needed to drain.
+        detached: globalThis.process.platform !== "win32",
       });
       return watch(process, options);
     },

@@ -1,13 +1,16 @@
 import { readFile } from "node:fs/promises";
 import { createServer as createHttpServer } from "node:http";
 import type { Server } from "node:http";
+import type { Http2SecureServer, Http2Server, ServerHttp2Session, ServerOptions } from "node:http2";
+import { createServer as createHttp2Server, createSecureServer } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Server as NetServer } from "node:net";
 import type { TlsOptions } from "node:tls";
 import type { ListenerOptions, TlsFiles } from "../options/serve-options.ts";
 import type { HostSource } from "./host-source.ts";
 import { relayExchange } from "./relay-exchange.ts";
-import type { RelayOutcome } from "./relay-exchange.ts";
+import type { NodeRequest, NodeResponse, RelayOutcome } from "./relay-exchange.ts";
+import { watchSession } from "./watch-session.ts";
 
 export interface Listener {
   readonly protocol: ListenerOptions["protocol"];
@@ -34,12 +37,8 @@ export async function openListener(
   onServed: (served: ServedRequest) => void,
 ): Promise<Listener> {
   const { protocol } = options;
-  const server = await createServer(options.tls);
-  // Clients keep connections for a long while, and one that is closed under a request looks like a failure of the server.
-  server.keepAliveTimeout = 0;
-  // A body, and the time until its answer, may take as long as they take.
-  server.requestTimeout = 0;
-  server.on("request", (request, response) => {
+  const { close, server } = await createServer(options);
+  server.on("request", (request: NodeRequest, response: NodeResponse) => {
     const startedMs = Date.now();
     const begun = performance.now();
     void relayExchange(source, { protocol, request, response }).then((outcome) => {
@@ -60,12 +59,47 @@ export async function openListener(
     protocol,
     at: `${address.includes(":") ? `[${address}]` : address}:${String(port)}`,
     port,
-    close: (signal) => close(server, signal),
+    close,
   };
 }
 
-async function createServer(tls: TlsFiles | undefined): Promise<Server> {
-  return tls === undefined ? createHttpServer() : createHttpsServer(await readTls(tls));
+interface ListeningServer {
+  readonly server: Pick<NetServer, "address" | "listen" | "off" | "on" | "once">;
+  readonly close: (signal: AbortSignal) => Promise<void>;
+}
+
+/** As much as one exchange may have in the tunnel. */
+const STREAM_WINDOW_BYTES = 2 ** 20;
+const CONNECTION_WINDOW_BYTES = 16 * STREAM_WINDOW_BYTES;
+
+/**
+ * Node's own bound on what the streams of a connection may hold, 10 MB, ends calls with large tensors; the windows and the
+ * limits of the host bound them too. Streams are as many as gRPC's own servers allow.
+ */
+const HTTP2: ServerOptions = {
+  maxSessionMemory: 2 ** 20,
+  settings: { initialWindowSize: STREAM_WINDOW_BYTES, maxConcurrentStreams: 2 ** 31 - 1 },
+};
+
+/** gRPC is HTTP/2 and nothing else, without TLS from the first byte on. */
+async function createServer(options: ListenerOptions): Promise<ListeningServer> {
+  const { tls } = options;
+  const secrets = tls === undefined ? undefined : await readTls(tls);
+  if (options.protocol === "grpc") {
+    const server =
+      secrets === undefined ? createHttp2Server(HTTP2) : createSecureServer({ ...HTTP2, ...secrets });
+    server.on("session", (session) => {
+      session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+      watchSession(session, options.sessions);
+    });
+    return { server, close: closerOf(server) };
+  }
+  const server = secrets === undefined ? createHttpServer() : createHttpsServer(secrets);
+  // Clients keep connections for a long while, and one that is closed under a request looks like a failure of the server.
+  server.keepAliveTimeout = 0;
+  // A body, and the time until its answer, may take as long as they take.
+  server.requestTimeout = 0;
+  return { server, close: (signal) => closeHttp(server, signal) };
 }
 
 async function readTls({ certificate, clientRoots, key }: TlsFiles): Promise<TlsOptions> {
@@ -80,7 +114,10 @@ async function readTls({ certificate, clientRoots, key }: TlsFiles): Promise<Tls
   };
 }
 
-function listen(server: Server, { address, port, protocol }: ListenerOptions): Promise<number> {
+function listen(
+  server: ListeningServer["server"],
+  { address, port, protocol }: ListenerOptions,
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException): void => {
       const at = `${address}:${String(port)}`;
@@ -102,7 +139,7 @@ function listen(server: Server, { address, port, protocol }: ListenerOptions): P
 /** A connection that a client keeps is idle only some time after the server has been closed. */
 const LOOK_EVERY_MS = 50;
 
-function close(server: Server, signal: AbortSignal): Promise<void> {
+function closeHttp(server: Server, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
       server.closeAllConnections();
@@ -118,4 +155,28 @@ function close(server: Server, signal: AbortSignal): Promise<void> {
     if (signal.aborted) end();
     else signal.addEventListener("abort", end, { once: true });
   });
+}
+
+/** Connections of HTTP/2 are told that the server ends, and end after their last exchange. */
+function closerOf(server: Http2Server | Http2SecureServer): ListeningServer["close"] {
+  const sessions = new Set<ServerHttp2Session>();
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.once("close", () => {
+      sessions.delete(session);
+    });
+  });
+  return (signal) =>
+    new Promise((resolve) => {
+      const end = (): void => {
+        for (const session of sessions) session.destroy();
+      };
+      server.close(() => {
+        signal.removeEventListener("abort", end);
+        resolve();
+      });
+      for (const session of sessions) session.close();
+      if (signal.aborted) end();
+      else signal.addEventListener("abort", end, { once: true });
+    });
 }

@@ -105,7 +105,7 @@ const HOP_HEADERS: ReadonlySet<string> = new Set([
 /** Resolves with the bytes of the body that were handed over. */
 async function send(answer: ExchangeResponse, response: NodeResponse): Promise<number> {
   let bodyBytes = 0;
-  if (response.destroyed) {
+  if (isGone(response)) {
     await leave(answer.body);
     return bodyBytes;
   }
@@ -118,16 +118,25 @@ async function send(answer: ExchangeResponse, response: NodeResponse): Promise<n
       bodyBytes += piece.length;
       // One function for both kinds of response, whose overloads differ.
       if (!(response as ServerResponse).write(piece)) await drained(response);
-      if (response.destroyed) return bodyBytes;
+      if (isGone(response)) return bodyBytes;
     }
     const trailers = (await answer.trailers) ?? [];
-    if (trailers.length > 0) response.addTrailers(Object.fromEntries(trailers));
+    if (trailers.length > 0) {
+      // Over HTTP/2 they only follow a head that goes out before the end, as it does where there is a body.
+      if (!response.headersSent) (response as ServerResponse).writeHead(answer.status);
+      response.addTrailers(Object.fromEntries(trailers));
+    }
     response.end();
   } catch {
     // The head is out, so that only a broken connection can tell that this is not all.
     response.destroy();
   }
   return bodyBytes;
+}
+
+/** Asked again and again, since it changes meanwhile. */
+function isGone(response: NodeResponse): boolean {
+  return response.destroyed;
 }
 
 function grouped(headers: HeaderList): ReadonlyMap<string, string | string[]> {

@@ -1,6 +1,12 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { Agent, request as httpRequest } from "node:http";
 import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
+import { request as httpsRequest } from "node:https";
+import type { RequestOptions as HttpsOptions } from "node:https";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { ArrivingRequest, TunnelHandler } from "@naiad/link/tunnel";
 import { createTunnelAnswerer, createTunnelAsker } from "@naiad/link/tunnel";
 import type { ExchangeResponse } from "@naiad/protocol";
@@ -11,6 +17,8 @@ import { accessLogLine } from "./access-log.ts";
 import type { HostState } from "./host-source.ts";
 import type { Listener, ServedRequest } from "./listener.ts";
 import { openListener } from "./listener.ts";
+import { TEST_CERTIFICATE, TEST_KEY } from "./test-certificate.ts";
+import type { SessionLimits } from "./watch-session.ts";
 
 const ends: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -23,20 +31,33 @@ async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
+const SESSIONS: SessionLimits = {
+  pingAfterMs: 60_000,
+  pingTimeoutMs: 60_000,
+  pinged: "in use",
+  maxAgeMs: undefined,
+  maxAgeGraceMs: undefined,
+};
+
 /** A real port before a host that is played by `handler`. */
-async function serve(handler: TunnelHandler) {
+async function serve(
+  handler: TunnelHandler,
+  protocol: "http" | "grpc" = "http",
+  sessions: Partial<SessionLimits> = {},
+) {
   const { left, right } = pairedLines();
   const tunnel = createTunnelAsker({ line: left, defer: setImmediate, peer: "the browser" });
   createTunnelAnswerer({
     line: right,
     defer: queueMicrotask,
-    handlers: new Map([["http", handler]]),
+    handlers: new Map([[protocol, handler]]),
     peer: "the command",
   });
   let state: HostState = { kind: "serving", tunnel };
   const served: ServedRequest[] = [];
+  const at = { address: "127.0.0.1", port: 0, tls: undefined };
   const listener: Listener = await openListener(
-    { protocol: "http", address: "127.0.0.1", port: 0, tls: undefined },
+    protocol === "http" ? { protocol, ...at } : { protocol, ...at, sessions: { ...SESSIONS, ...sessions } },
     () => state,
     (one) => served.push(one),
   );
@@ -263,6 +284,156 @@ describe("a port", () => {
     ).rejects.toThrow(
       `failed to start http at 127.0.0.1:${String(listener.port)}: the port is in use; --http-port names another`,
     );
+  });
+});
+
+describe("a port with TLS", () => {
+  it("serves over it, and asks clients for certificates where it is told to", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "naiad-tls-"));
+    ends.push(() => rm(folder, { recursive: true }));
+    const [certificate, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
+    await writeFile(certificate, TEST_CERTIFICATE);
+    await writeFile(key, TEST_KEY);
+    const openTls = async (clientRoots: string | undefined): Promise<Listener> => {
+      const listener = await openListener(
+        { protocol: "http", address: "127.0.0.1", port: 0, tls: { certificate, key, clientRoots } },
+        () => ({ kind: "absent", reason: "in this test" }),
+        () => undefined,
+      );
+      ends.push(() => listener.close(AbortSignal.abort()));
+      return listener;
+    };
+    const get = (port: number, more: HttpsOptions = {}): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        const options = { host: "127.0.0.1", port, path: "/v2", agent: false, ca: TEST_CERTIFICATE, ...more };
+        const request = httpsRequest(options, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        });
+        request.on("error", reject);
+        request.end();
+      });
+
+    expect(await get((await openTls(undefined)).port)).toBe(503);
+    const { port } = await openTls(certificate);
+    await expect(get(port)).rejects.toThrow();
+    expect(await get(port, { cert: TEST_CERTIFICATE, key: TEST_KEY })).toBe(503);
+  });
+});
+
+describe("a port of HTTP/2", () => {
+  interface Call {
+    readonly status: unknown;
+    readonly text: string;
+    readonly trailers: Readonly<Record<string, unknown>>;
+  }
+
+  async function call(port: number, body: string): Promise<Call> {
+    const session = connectHttp2(`http://127.0.0.1:${String(port)}`);
+    const stream = session.request({ ":method": "POST", ":path": "/inference.X/Y", te: "trailers" });
+    let headers: Readonly<Record<string, unknown>> = {};
+    let trailers: Readonly<Record<string, unknown>> = {};
+    stream.on("response", (received) => {
+      headers = { ...received };
+    });
+    stream.on("trailers", (received) => {
+      trailers = { ...received };
+    });
+    stream.end(body);
+    const text = (await collect(stream as AsyncIterable<Uint8Array>)).toString();
+    session.close();
+    return { status: headers[":status"], text, trailers: { ...headers, ...trailers } };
+  }
+
+  it("carries trailers after the body", async () => {
+    const { listener } = await serve(
+      ({ body, headers, method, rawTarget }) =>
+        Promise.resolve({
+          status: 200,
+          headers: [["content-type", "application/grpc"]],
+          body: (async function* () {
+            yield await Promise.resolve(Buffer.from(`${method} ${rawTarget} `));
+            yield* body;
+            yield Buffer.from(JSON.stringify(headers.filter(([name]) => name.startsWith(":"))));
+          })(),
+          trailers: Promise.resolve([["grpc-status", "0"]] as const),
+        }),
+      "grpc",
+    );
+    expect(await call(listener.port, "hello")).toMatchObject({
+      status: 200,
+      text: "POST /inference.X/Y hello[]",
+      trailers: { "content-type": "application/grpc", "grpc-status": "0" },
+    });
+    await listener.close(new AbortController().signal);
+  });
+
+  it("carries trailers without a body, which is how gRPC tells an error", async () => {
+    const trailers = Promise.resolve([["grpc-status", "5"]] as const);
+    const nothing = (async function* () {
+      // A body in pieces that has none.
+    })();
+    for (const body of [new Uint8Array(0), nothing]) {
+      const { listener } = await serve(
+        () => Promise.resolve({ status: 200, headers: [], body, trailers }),
+        "grpc",
+      );
+      expect(await call(listener.port, "")).toMatchObject({ text: "", trailers: { "grpc-status": "5" } });
+    }
+  });
+
+  it("pings a silent client, and ends the connection of one that does not answer", async () => {
+    const { listener } = await serve(untilAborted, "grpc", { pingAfterMs: 20, pingTimeoutMs: 20 });
+    const session = connectHttp2(`http://127.0.0.1:${String(listener.port)}`);
+    let pings = 0;
+    session.on("ping", () => (pings += 1));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    // Without a call nobody is pinged.
+    expect(pings).toBe(0);
+    const call = session.request({ ":method": "POST", ":path": "/inference.X/Y" });
+    call.on("error", () => undefined);
+    await expect.poll(() => pings).toBeGreaterThan(1);
+    expect(session.closed).toBe(false);
+    session.destroy();
+
+    const all = await serve(untilAborted, "grpc", { pingAfterMs: 20, pingTimeoutMs: 20, pinged: "all" });
+    const mute = connect(all.listener.port, "127.0.0.1");
+    // The preface and an empty SETTINGS frame, and from then on nothing.
+    mute.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0");
+    await collect(mute);
+  });
+
+  it("has clients connect anew after a while, and their calls end in time", async () => {
+    const { listener } = await serve(untilAborted, "grpc", { maxAgeMs: 50, maxAgeGraceMs: 50 });
+    const session = connectHttp2(`http://127.0.0.1:${String(listener.port)}`);
+    session.on("error", () => undefined);
+    const told = new Promise((resolve) => session.once("goaway", resolve));
+    const call = session.request({ ":method": "POST", ":path": "/inference.X/Y" });
+    call.on("error", () => undefined);
+    const ended = new Promise((resolve) => call.once("close", resolve));
+    await told;
+    expect(call.closed).toBe(false);
+    await ended;
+  });
+
+  it("takes more than ten megabytes in and out at once", async () => {
+    const { listener } = await serve(
+      ({ body }) => Promise.resolve({ status: 200, headers: [], body }),
+      "grpc",
+    );
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => call(listener.port, "x".repeat(8_000_000))),
+    );
+    expect(answers.map(({ text }) => text.length)).toEqual([8e6, 8e6, 8e6, 8e6]);
+  });
+
+  it("has gRPC's status for a browser that is gone", async () => {
+    const { goAbsent, listener } = await serve(() => Promise.resolve(ok("")), "grpc");
+    goAbsent("it crashed");
+    expect(await call(listener.port, "")).toMatchObject({
+      status: 200,
+      trailers: { "grpc-status": "14", "grpc-message": "Server%20not%20ready%3A%20it%20crashed" },
+    });
   });
 });
 

@@ -200,6 +200,50 @@ export const FLAG_GROUPS: readonly FlagGroup[] = [
     },
   },
   {
+    title: "gRPC",
+    flags: {
+      "allow-grpc": { kind: "boolean", help: "Serve gRPC (default: true)" },
+      "grpc-port": { kind: "port", help: "0 takes a free one, which is told (default: 8001)" },
+      "grpc-address": { kind: "text", value: "ADDRESS", help: "Where to listen (default: that of --host)" },
+      "grpc-restricted-protocol": {
+        kind: "text",
+        value: "API,...:KEY=VALUE",
+        repeats: true,
+        help: "Refuse calls of these categories without the header triton-grpc-protocol-KEY",
+      },
+      "grpc-header-forward-pattern": {
+        kind: "text",
+        value: "REGEX",
+        help: "Metadata that become parameters of inference requests",
+      },
+      "grpc-infer-response-compression-level": {
+        kind: ["none", "low", "medium", "high"],
+        help: "Other than none: compress responses for clients that take it, all levels alike (default: none)",
+      },
+      ...TLS("grpc"),
+      "grpc-keepalive-time": {
+        kind: "count",
+        help: "Milliseconds of silence after which a client is pinged (default: 7200000)",
+      },
+      "grpc-keepalive-timeout": {
+        kind: "count",
+        help: "Milliseconds that it may take to answer that (default: 20000)",
+      },
+      "grpc-keepalive-permit-without-calls": {
+        kind: "boolean",
+        help: "Ping clients that wait for nothing too (default: false)",
+      },
+      "grpc-max-connection-age": {
+        kind: "count",
+        help: "Milliseconds after which a client has to connect anew (default: any number)",
+      },
+      "grpc-max-connection-age-grace": {
+        kind: "count",
+        help: "Milliseconds that its calls have after that (default: any number)",
+      },
+    },
+  },
+  {
     title: "Metrics",
     flags: {
       "allow-metrics": { kind: "boolean", help: "Serve metrics for Prometheus (default: true)" },
@@ -271,6 +315,12 @@ export const IDLE_FLAGS: readonly string[] = [
   "cuda-memory-pool-byte-size",
   "cuda-virtual-address-size",
   "enable-peer-access",
+  "grpc-http2-max-ping-strikes",
+  "grpc-http2-max-pings-without-data",
+  "grpc-http2-min-recv-ping-interval-without-data",
+  "grpc-infer-allocation-pool-size",
+  "grpc-infer-thread-count",
+  "grpc-max-response-pool-size",
   "host-policy",
   "http-thread-count",
   "metrics-interval-ms",
@@ -279,6 +329,7 @@ export const IDLE_FLAGS: readonly string[] = [
   "pinned-memory-pool-byte-size",
   "pinned-memory-pool-policy",
   "repoagent-directory",
+  "reuse-grpc-port",
   "reuse-http-port",
 ];
 

@@ -20,7 +20,7 @@ export function serveHelp(): string {
 Usage: naiad serve --model-repository DIR [options]
 
 Starts a headless Chrome or Chromium, loads the models there, and answers Triton's API on ports of this machine: HTTP on
-8000, metrics on 8002. Options are those of tritonserver; those marked * are Naiad's own.
+8000, gRPC on 8001, metrics on 8002. Options are those of tritonserver; those marked * are Naiad's own.
 
 ${groups.join("\n\n")}`;
 }

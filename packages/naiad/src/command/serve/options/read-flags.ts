@@ -12,7 +12,9 @@ export interface GivenFlags {
   readonly warnings: readonly string[];
 }
 
-const FLAGS: Readonly<Record<string, Flag>> = Object.assign({}, ...FLAG_GROUPS.map(({ flags }) => flags));
+const FLAGS: Readonly<Record<string, Flag>> = Object.fromEntries(
+  FLAG_GROUPS.flatMap(({ flags }) => Object.entries(flags)),
+);
 const HIDDEN: Readonly<Record<string, Flag>> = {
   "strict-model-config": { kind: "boolean", help: "" },
   "response-cache-byte-size": { kind: "count", help: "" },

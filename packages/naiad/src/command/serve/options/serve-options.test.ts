@@ -30,6 +30,7 @@ describe("the options of naiad serve", () => {
         modelControlMode: "none",
         loadModels: [],
         httpRestrictedApi: [],
+        grpcRestrictedProtocol: [],
         metricsConfig: [],
         rateLimitResources: [],
         allowSoftwareGpu: false,
@@ -37,6 +38,19 @@ describe("the options of naiad serve", () => {
       cors: undefined,
       listeners: [
         { protocol: "http", address: "127.0.0.1", port: 8000, tls: undefined },
+        {
+          protocol: "grpc",
+          address: "127.0.0.1",
+          port: 8001,
+          tls: undefined,
+          sessions: {
+            pingAfterMs: 7_200_000,
+            pingTimeoutMs: 20_000,
+            pinged: "in use",
+            maxAgeMs: undefined,
+            maxAgeGraceMs: undefined,
+          },
+        },
         { protocol: "metrics", address: "127.0.0.1", port: 8002, tls: undefined },
       ],
       accessLog: undefined,
@@ -64,6 +78,8 @@ describe("the options of naiad serve", () => {
       ],
       ...["--http-restricted-api=health:k=v", "--metrics-config", "summary_latencies=true"],
       ...["--pinned-memory-pool-byte-size=1", "--http-thread-count", "4", "--allow-sagemaker=false"],
+      ...["--allow-grpc=false", "--grpc-restricted-protocol=inference:k=v"],
+      ...["--grpc-infer-response-compression-level=low", "--grpc-header-forward-pattern=^x-"],
       ...["--model-namespacing=false", "--strict-model-config=true"],
     );
     expect(repositories).toEqual(["m", "n"]);
@@ -86,6 +102,9 @@ describe("the options of naiad serve", () => {
       cacheConfig: ["local,size=1000"],
       defaultMaxBatchSize: 8,
       httpRestrictedApi: ["health:k=v"],
+      grpcRestrictedProtocol: ["inference:k=v"],
+      grpcHeaderForwardPattern: "^x-",
+      grpcInferResponseCompressionLevel: "low",
       metricsConfig: ["summary_latencies=true"],
       allowMetrics: false,
       allowSoftwareGpu: false,
@@ -100,9 +119,9 @@ describe("the options of naiad serve", () => {
 
   it("pass addresses on to the services that have none of their own", () => {
     const addresses = (...argv: string[]) => read(...argv).listeners.map(({ address }) => address);
-    expect(addresses("--host", "0.0.0.0")).toEqual(["0.0.0.0", "0.0.0.0"]);
-    expect(addresses("--http-address", "::1")).toEqual(["::1", "::1"]);
-    expect(addresses("--host=a", "--metrics-address=b")).toEqual(["a", "b"]);
+    expect(addresses("--host", "0.0.0.0")).toEqual(["0.0.0.0", "0.0.0.0", "0.0.0.0"]);
+    expect(addresses("--http-address", "::1")).toEqual(["::1", "127.0.0.1", "::1"]);
+    expect(addresses("--host=a", "--metrics-address=b", "--grpc-address=c")).toEqual(["a", "c", "b"]);
   });
 
   it("name origins, certificates and the browser", () => {
@@ -114,6 +133,19 @@ describe("the options of naiad serve", () => {
     expect(cors).toEqual({ allowOrigins: ["https://a.test", "https://b.test"] });
     expect(listeners[0]?.tls).toEqual({ certificate: "c", key: "k", clientRoots: "r" });
     expect(listeners[1]?.tls).toBeUndefined();
+    const [grpc] = read(
+      ...["--allow-http=false", "--grpc-use-ssl-mutual", "--grpc-server-cert=c", "--grpc-server-key=k"],
+      ...["--grpc-root-cert=r", "--grpc-port=1", "--grpc-keepalive-time=1000", "--grpc-keepalive-timeout=5"],
+      ...["--grpc-keepalive-permit-without-calls=1", "--grpc-max-connection-age=7"],
+      "--grpc-max-connection-age-grace=8",
+    ).listeners;
+    expect(grpc).toEqual({
+      protocol: "grpc",
+      address: "127.0.0.1",
+      port: 1,
+      tls: { certificate: "c", key: "k", clientRoots: "r" },
+      sessions: { pingAfterMs: 1000, pingTimeoutMs: 5, pinged: "all", maxAgeMs: 7, maxAgeGraceMs: 8 },
+    });
     expect(browser).toEqual({
       path: "/b",
       gpu: "software",
@@ -140,7 +172,7 @@ describe("the options of naiad serve", () => {
     const options = readServeOptions(["--config", file, "--http-port=3"]);
     expect(options).toMatchObject({
       repositories: ["a", "b"],
-      listeners: [{ port: 3 }, { port: 2 }],
+      listeners: [{ port: 3 }, { port: 8001 }, { port: 2 }],
       server: { exitOnError: false },
       warnings: ["--metrics-interval-ms does nothing in a browser"],
     });
@@ -168,7 +200,8 @@ describe("the options of naiad serve", () => {
     ],
     [["--id"], "--id needs a value"],
     [["--load-model=a"], "Use of '--load-model' requires setting '--model-control-mode=explicit' as well."],
-    [["--allow-http=false", "--allow-metrics=false"], "there is nothing to serve"],
+    [["--allow-http=false", "--allow-grpc=false", "--allow-metrics=false"], "there is nothing to serve"],
+    [["--grpc-use-ssl-mutual=true"], "--grpc-use-ssl needs --grpc-server-cert"],
     [["--allow-vertex-ai=true"], "--allow-vertex-ai: Vertex AI's endpoint is not served"],
     [["--model-namespacing=true"], "--model-namespacing can only be false"],
     [["--http-use-ssl=true"], "--http-use-ssl needs --http-server-cert"],

@@ -2,6 +2,7 @@ import type { LogSettings, RateLimitResource, TraceSettingsUpdate } from "@naiad
 import type { HostStart } from "@naiad/runtime/contracts";
 import type { StartServerOptions } from "../../../sdk/start-options.ts";
 import { UsageError } from "../../command-io.ts";
+import type { SessionLimits } from "../listen/watch-session.ts";
 import { readFlags } from "./read-flags.ts";
 
 export interface ServeOptions {
@@ -20,13 +21,14 @@ export interface ServeOptions {
   readonly warnings: readonly string[];
 }
 
-export interface ListenerOptions {
-  readonly protocol: "http" | "metrics";
+export type ListenerOptions = {
   readonly address: string;
   /** 0: a free one. */
   readonly port: number;
   readonly tls: TlsFiles | undefined;
-}
+} & (
+  { readonly protocol: "http" | "metrics" } | { readonly protocol: "grpc"; readonly sessions: SessionLimits }
+);
 
 export interface TlsFiles {
   readonly certificate: string;
@@ -59,32 +61,7 @@ export function readServeOptions(argv: readonly string[]): ServeOptions | "help"
   const flags = new FlagReader(values);
   const repositories = flags.all("model-repository");
   if (repositories.length === 0) throw new UsageError("--model-repository must be specified");
-  const host = flags.text("host") ?? "127.0.0.1";
-  const httpAddress = flags.text("http-address") ?? host;
-  const listeners: readonly ListenerOptions[] = [
-    ...((flags.flag("allow-http") ?? true)
-      ? [
-          {
-            protocol: "http",
-            address: httpAddress,
-            port: flags.number("http-port") ?? 8000,
-            tls: tls(flags, "http"),
-          } as const,
-        ]
-      : []),
-    ...((flags.flag("allow-metrics") ?? true)
-      ? [
-          {
-            protocol: "metrics",
-            address: flags.text("metrics-address") ?? httpAddress,
-            port: flags.number("metrics-port") ?? 8002,
-            tls: undefined,
-          } as const,
-        ]
-      : []),
-  ];
-  if (listeners.length === 0)
-    throw new UsageError("there is nothing to serve: --allow-http and --allow-metrics are false");
+  const listeners = readListeners(flags);
   const origins = flags.all("http-cors-allow-origin");
   const gpu = flags.oneOf("gpu", ["auto", "off", "software"]) ?? "auto";
   return {
@@ -111,6 +88,46 @@ export function readServeOptions(argv: readonly string[]): ServeOptions | "help"
     },
     exitTimeoutSecs: flags.number("exit-timeout-secs") ?? 30,
     warnings,
+  };
+}
+
+function readListeners(flags: FlagReader): readonly ListenerOptions[] {
+  const host = flags.text("host") ?? "127.0.0.1";
+  const httpAddress = flags.text("http-address") ?? host;
+  const listeners: ListenerOptions[] = [];
+  if (flags.flag("allow-http") ?? true) {
+    const port = flags.number("http-port") ?? 8000;
+    listeners.push({ protocol: "http", address: httpAddress, port, tls: tls(flags, "http") });
+  }
+  if (flags.flag("allow-grpc") ?? true) {
+    listeners.push({
+      protocol: "grpc",
+      address: flags.text("grpc-address") ?? host,
+      port: flags.number("grpc-port") ?? 8001,
+      tls: tls(flags, "grpc"),
+      sessions: sessionLimits(flags),
+    });
+  }
+  if (flags.flag("allow-metrics") ?? true) {
+    const address = flags.text("metrics-address") ?? httpAddress;
+    listeners.push({
+      protocol: "metrics",
+      address,
+      port: flags.number("metrics-port") ?? 8002,
+      tls: undefined,
+    });
+  }
+  if (listeners.length > 0) return listeners;
+  throw new UsageError("there is nothing to serve: --allow-http, --allow-grpc and --allow-metrics are false");
+}
+
+function sessionLimits(flags: FlagReader): SessionLimits {
+  return {
+    pingAfterMs: Math.max(1, flags.number("grpc-keepalive-time") ?? 7_200_000),
+    pingTimeoutMs: flags.number("grpc-keepalive-timeout") ?? 20_000,
+    pinged: flags.flag("grpc-keepalive-permit-without-calls") === true ? "all" : "in use",
+    maxAgeMs: flags.number("grpc-max-connection-age"),
+    maxAgeGraceMs: flags.number("grpc-max-connection-age-grace"),
   };
 }
 
@@ -153,6 +170,7 @@ function serverOptions(flags: FlagReader, gpu: BrowserOptions["gpu"]): ServeOpti
     modelControlMode: flags.oneOf("model-control-mode", ["none", "poll", "explicit"]) ?? "none",
     loadModels: flags.all("load-model"),
     httpRestrictedApi: flags.all("http-restricted-api"),
+    grpcRestrictedProtocol: flags.all("grpc-restricted-protocol"),
     metricsConfig: flags.all("metrics-config"),
     rateLimitResources: flags.all("rate-limit-resource").map(rateLimitResource),
     allowSoftwareGpu: gpu === "software",
@@ -184,6 +202,11 @@ function serverOptions(flags: FlagReader, gpu: BrowserOptions["gpu"]): ServeOpti
   set("responseCacheByteSize", flags.number("response-cache-byte-size"));
   set("httpMaxInputSize", flags.number("http-max-input-size"));
   set("httpHeaderForwardPattern", flags.text("http-header-forward-pattern"));
+  set("grpcHeaderForwardPattern", flags.text("grpc-header-forward-pattern"));
+  set(
+    "grpcInferResponseCompressionLevel",
+    flags.oneOf("grpc-infer-response-compression-level", ["none", "low", "medium", "high"]),
+  );
   set("allowMetrics", flags.flag("allow-metrics"));
   set("rateLimit", flags.oneOf("rate-limit", ["off", "execution_count"]));
   set("requestRateLimit", flags.text("request-rate-limit"));
@@ -246,17 +269,18 @@ function traceSettings(texts: readonly string[]): TraceSettingsUpdate | undefine
   }
   if (levels.length > 0) update["trace_level"] = levels;
   // The server checks the values; the names are those of the settings.
-  return update as TraceSettingsUpdate;
+  return update;
 }
 
 function tls(flags: FlagReader, prefix: string): TlsFiles | undefined {
-  if (flags.flag(`${prefix}-use-ssl`) !== true) return undefined;
+  // As in tritonserver, the one that asks for more needs not the other.
+  const isMutual = flags.flag(`${prefix}-use-ssl-mutual`) === true;
+  if (!isMutual && flags.flag(`${prefix}-use-ssl`) !== true) return undefined;
   const needed = (name: string): string => {
     const file = flags.text(`${prefix}-${name}`);
     if (file === undefined) throw new UsageError(`--${prefix}-use-ssl needs --${prefix}-${name}`);
     return file;
   };
-  const isMutual = flags.flag(`${prefix}-use-ssl-mutual`) === true;
   return {
     certificate: needed("server-cert"),
     key: needed("server-key"),

@@ -1,13 +1,8 @@
-import type { Datatype } from "@naiad/protocol";
-import {
-  bf16ToFloat32,
-  countBytesElements,
-  DATATYPES,
-  elementByteSize,
-  fp16ToFloat32,
-  typedElements,
-} from "@naiad/protocol";
 import { describe, expect, it } from "vitest";
+import { DATATYPES, elementByteSize } from "./datatype.ts";
+import type { Datatype } from "./datatype.ts";
+import { countBytesElements, typedElements } from "./elements.ts";
+import { bf16ToFloat32, fp16ToFloat32 } from "./half-float.ts";
 import { madeUpElements } from "./made-up-elements.ts";
 
 const FIXED = DATATYPES.filter((datatype) => datatype !== "BYTES");

@@ -1,5 +1,7 @@
-import type { Datatype } from "@naiad/protocol";
-import { bytesOf, elementByteSize, encodeBytesElements, float32ToBf16, float32ToFp16 } from "@naiad/protocol";
+import { elementByteSize } from "./datatype.ts";
+import type { Datatype } from "./datatype.ts";
+import { bytesOf, encodeBytesElements } from "./elements.ts";
+import { float32ToBf16, float32ToFp16 } from "./half-float.ts";
 
 export type MadeUpKind = "zero" | "random";
 
