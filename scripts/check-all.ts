@@ -38,7 +38,12 @@ const STEPS: readonly Step[] = [
   gate("types", "node_modules/typescript/bin/tsc", "-b"),
   gate("floors", "scripts/check-floors.ts"),
   gate("format", "node_modules/prettier/bin/prettier.cjs", "--check", "--log-level", "warn", "."),
-  gate("lint", "node_modules/eslint/bin/eslint.js", "--cache", "--cache-location", ".cache/eslint", "."),
+  // Type-aware rules hold the programs of all projects at once, which is more than Node's usual heap.
+  gate(
+    "lint",
+    "--max-old-space-size=8192",
+    ...["node_modules/eslint/bin/eslint.js", "--cache", "--cache-location", ".cache/eslint", "."],
+  ),
   gate("dead code", "node_modules/knip/bin/knip.js", "--no-config-hints"),
   gate("package", "scripts/check-package.ts"),
   { name: "unit tests", run: unitTests },
