@@ -132,26 +132,6 @@ test("shows the batcher at work", async ({ page }) => {
   await page.screenshot({ path: `${SHOTS}/batching.png`, fullPage: true });
 });
 
-test("a second visit needs no server: shell, engine and models are here", async ({ context }) => {
-  const first = await context.newPage();
-  await open(first, "ocr_recognizer");
-  await load(first, "ocr_recognizer");
-  await first.getByRole("button", { name: "Read it" }).click();
-  await expect(first.getByTestId("reading").locator("output")).toHaveText("Hello Triton 2026", {
-    timeout: 60_000,
-  });
-  await first.close();
-
-  await server.close();
-  const second = await context.newPage();
-  await open(second, "ocr_recognizer");
-  await load(second, "ocr_recognizer");
-  await second.getByRole("button", { name: "Read it" }).click();
-  await expect(second.getByTestId("reading").locator("output")).toHaveText("Hello Triton 2026", {
-    timeout: 60_000,
-  });
-});
-
 test("tells what the browser can do", async ({ page }) => {
   await page.goto(url);
   await page.getByText("What this browser can do").click();
@@ -173,4 +153,25 @@ test("writes two stories at once", async ({ page }) => {
   });
   await expect(page.getByRole("list", { name: "Steps" })).toContainText(/each, \d+ in \d+ executions/);
   await page.screenshot({ path: `${SHOTS}/story-writing.png`, fullPage: true });
+});
+
+// The last one: it closes the server.
+test("a second visit needs no server: shell, engine and models are here", async ({ context }) => {
+  const first = await context.newPage();
+  await open(first, "ocr_recognizer");
+  await load(first, "ocr_recognizer");
+  await first.getByRole("button", { name: "Read it" }).click();
+  await expect(first.getByTestId("reading").locator("output")).toHaveText("Hello Triton 2026", {
+    timeout: 60_000,
+  });
+  await first.close();
+
+  await server.close();
+  const second = await context.newPage();
+  await open(second, "ocr_recognizer");
+  await load(second, "ocr_recognizer");
+  await second.getByRole("button", { name: "Read it" }).click();
+  await expect(second.getByTestId("reading").locator("output")).toHaveText("Hello Triton 2026", {
+    timeout: 60_000,
+  });
 });
