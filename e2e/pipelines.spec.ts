@@ -1,63 +1,16 @@
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { syntheticVoice } from "../packages/testing/src/audio/synthetic-voice.ts";
+import { inferBytes, output, uint8 } from "./binary-requests.ts";
 import type { Page } from "./fixtures.ts";
 import { expect, openPage, serveOrigin, startOn, test } from "./fixtures.ts";
 import { fixtureFile, ownRepository } from "./own-models.ts";
-import type { Answer, JsonTensor } from "./requests.ts";
-import { counts, errorOf, parsed, range, send } from "./requests.ts";
+import type { Answer } from "./requests.ts";
+import { counts, errorOf, range, send } from "./requests.ts";
 import { FRAME, runVadAlone } from "./vad-reference.ts";
 
 const PHOTOS = new URL("../apps/playground/src/photos/", import.meta.url);
 const photo = (name: string): Promise<Uint8Array> => readFile(fileURLToPath(new URL(name, PHOTOS)));
-
-interface BinaryTensor {
-  readonly name: string;
-  readonly datatype: string;
-  readonly shape: readonly number[];
-  readonly bytes: Uint8Array;
-}
-
-/** One plain fetch by the page: the tensor's bytes stand behind the JSON, and the answer is JSON. */
-async function inferBytes(
-  page: Page,
-  model: string,
-  { bytes, ...input }: BinaryTensor,
-  parameters: Readonly<Record<string, string | boolean>> = {},
-): Promise<Answer> {
-  const inputs = [{ ...input, parameters: { binary_data_size: bytes.length } }];
-  const head = JSON.stringify({ inputs, parameters });
-  return await page.evaluate(
-    async ([path, json, content]) => {
-      const tensor = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
-      const response = await fetch(path, {
-        method: "POST",
-        headers: { "Inference-Header-Content-Length": String(new TextEncoder().encode(json).length) },
-        body: new Blob([json, tensor]),
-      });
-      return {
-        status: response.status,
-        body: await response.text(),
-        marked: response.headers.has("x-naiad"),
-      };
-    },
-    [`/v2/models/${model}/infer`, head, Buffer.from(bytes).toString("base64")] as const,
-  );
-}
-
-const uint8 = (name: string, shape: readonly number[], bytes: Uint8Array): BinaryTensor => ({
-  name,
-  datatype: "UINT8",
-  shape,
-  bytes,
-});
-
-function output(answer: Answer, name: string): JsonTensor {
-  const tensor = parsed(answer).outputs.find((each) => each.name === name);
-  if (tensor === undefined) throw new Error(`no ${name} in ${answer.body}`);
-  return tensor;
-}
 
 async function load(page: Page, model: string): Promise<Answer> {
   return await send(page, "POST", `/v2/repository/models/${model}/load`);
@@ -361,67 +314,5 @@ test.describe("sound_features", () => {
     expect(errorOf(answer)).toBe(
       "in ensemble 'sound_features', SAMPLES has 48000 values, more than the 32991 (two seconds) of one request",
     );
-  });
-});
-
-test.describe("a quantised MobileNet on a photo of a parrot", () => {
-  const data = process.env["NAIAD_TEST_DATA"];
-  test.skip(data === undefined, "NAIAD_TEST_DATA names no folder with models/ and images/");
-
-  /** The network takes bytes: it scales them itself. */
-  const PIXELS = `
-import { answerEach, inputOf } from "./answer-each.js";
-import { decodeImage, scaledPixels } from "./decode-image.js";
-
-export default class {
-  execute(requests) {
-    return answerEach(requests, async (request) => {
-      const picture = await decodeImage(inputOf(request, "IMAGE").as("UINT8").slice());
-      const whole = { x: 0, y: 0, width: picture.width, height: picture.height };
-      const rgba = scaledPixels(picture, whole, 224, 224);
-      const rgb = Uint8Array.from({ length: 224 * 224 * 3 }, (_, at) => rgba[Math.floor(at / 3) * 4 + (at % 3)]);
-      return [new triton.Tensor("PIXELS", rgb, [1, 224, 224, 3])];
-    });
-  }
-}
-`;
-
-  test("is a macaw", async ({ page }) => {
-    const shared = (path: string): Promise<Uint8Array> => readFile(join(data ?? "", path));
-    const repository = await ownRepository({
-      "pixels/config.pbtxt": `backend: "javascript" max_batch_size: 8
-        input [ { name: "IMAGE" data_type: TYPE_UINT8 dims: [ -1 ] } ]
-        output [ { name: "PIXELS" data_type: TYPE_UINT8 dims: [ 224, 224, 3 ] } ]`,
-      "pixels/1/model.js": PIXELS,
-      "pixels/1/answer-each.js": await fixtureFile("image_pixels/1/answer-each.js"),
-      "pixels/1/decode-image.js": await fixtureFile("image_pixels/1/decode-image.js"),
-      "mobilenet/config.pbtxt": `max_batch_size: 8 instance_group [ { kind: KIND_CPU } ]`,
-      "mobilenet/1/model.onnx": await shared("models/mobilenet_v2_1.0_224_quant.onnx"),
-      "label/config.pbtxt": `backend: "javascript" max_batch_size: 8
-        input [ { name: "PROBABILITIES" data_type: TYPE_FP32 dims: [ 1001 ] } ]
-        output [ { name: "CLASS" data_type: TYPE_STRING dims: [ 1 ] }, { name: "SCORE" data_type: TYPE_FP32 dims: [ 1 ] } ]`,
-      "label/labels.txt": await shared("models/imagenet_labels.txt"),
-      "label/1/model.js": await fixtureFile("image_label/1/model.js"),
-      "label/1/answer-each.js": await fixtureFile("image_label/1/answer-each.js"),
-      "parrots/config.pbtxt": `platform: "ensemble" max_batch_size: 8
-        input [ { name: "IMAGE" data_type: TYPE_UINT8 dims: [ -1 ] } ]
-        output [ { name: "CLASS" data_type: TYPE_STRING dims: [ 1 ] }, { name: "SCORE" data_type: TYPE_FP32 dims: [ 1 ] } ]
-        ensemble_scheduling { step [
-          { model_name: "pixels" model_version: -1 input_map { key: "IMAGE" value: "IMAGE" } output_map { key: "PIXELS" value: "pixels" } },
-          { model_name: "mobilenet" model_version: -1 input_map { key: "image" value: "pixels" } output_map { key: "probs" value: "probs" } },
-          { model_name: "label" model_version: -1 input_map { key: "PROBABILITIES" value: "probs" }
-            output_map { key: "CLASS" value: "CLASS" } output_map { key: "SCORE" value: "SCORE" } }
-        ] }`,
-      "parrots/1/.keep": "",
-    });
-    const origin = await serveOrigin({ models: repository.directory });
-    await openPage(page, origin);
-    await startOn(page, { loadModels: ["parrots"] });
-    const parrot = await shared("images/parrot.jpg");
-    const answer = await inferBytes(page, "parrots", uint8("IMAGE", [1, parrot.length], parrot));
-    expect(output(answer, "CLASS").data).toEqual(["macaw"]);
-    expect(output(answer, "SCORE").data[0]).toBeGreaterThan(0.95);
-    await origin.close();
-    await repository.remove();
   });
 });
