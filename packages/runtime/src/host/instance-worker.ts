@@ -1,11 +1,9 @@
 import type {
   CancelTimer,
   Clock,
-  DeviceMemory,
   ExecuteContext,
   ExecutionResult,
   InstanceDevice,
-  InstanceOutcome,
   InstanceRequest,
   Logger,
   LossResult,
@@ -21,6 +19,7 @@ import type {
   InstanceHostContract,
   InstanceWorkerStart,
 } from "../contracts.ts";
+import { askReadiness } from "./ask-readiness.ts";
 import { createWatchdog } from "./watchdog.ts";
 import type { Watchdog } from "./watchdog.ts";
 import { raceAbort } from "./race-abort.ts";
@@ -30,6 +29,8 @@ import { createResponseInlets, LEFT_OPEN_MS } from "./response-inlets.ts";
 import { workerHandlers } from "./worker-services.ts";
 import type { WorkerServices } from "./worker-services.ts";
 import type { SpawnedWorker } from "./worker-spawner.ts";
+import { createWorkerTensors } from "./worker-tensors.ts";
+import type { WorkerTensors } from "./worker-tensors.ts";
 import type { OwedCall } from "./worker-watch.ts";
 import { retirementOf } from "./worker-retirement.ts";
 
@@ -61,9 +62,6 @@ interface Tenant {
   readonly lose: (reason: string) => void;
 }
 
-/** How long a model may think about whether it is ready. */
-const READY_LIMIT_MS = 5_000;
-
 const NOTHING_LEFT = "nothing is left to do in it";
 
 type Ending = { readonly reason: string; readonly culprit?: string };
@@ -77,13 +75,12 @@ export class InstanceWorker {
   readonly #tenants = new Map<string, Tenant>();
   readonly #over = new AbortController();
   readonly #started: Promise<boolean>;
-  readonly #deviceMemory: DeviceMemory;
+  readonly #tensors: WorkerTensors;
   #ending: Ending | undefined;
   #cancelLinger: CancelTimer = () => undefined;
   #expected = 0;
   #owedCalls = 0;
   #releasedBytes = 0;
-  #deviceTensors = 0;
   #proven = false;
   #hasWarned = false;
 
@@ -100,6 +97,14 @@ export class InstanceWorker {
         return () => {
           this.#watchdog.tell({ kind: "heard", wait });
         };
+      },
+    });
+    this.#tensors = createWorkerTensors({
+      workerId: options.start.workerId,
+      channel: () => this.#channel,
+      hasEnded: () => this.#hasEnded(),
+      onDisposed: () => {
+        this.#retire();
       },
     });
     this.#inlets = createResponseInlets({
@@ -136,7 +141,6 @@ export class InstanceWorker {
       this.#end(error.message, this.#watchdog.running());
     });
     this.#started = this.#start();
-    this.#deviceMemory = this.#memory();
   }
 
   /** After an abort nothing of the instance is left, though a shared worker may need a moment to be rid of it. */
@@ -172,29 +176,6 @@ export class InstanceWorker {
     const call: OwedCall = { instanceId: start.workerId, kind: "read", limits };
     const { bytes } = await this.#owe(call, this.#channel.call("readTensor", { handle }));
     return bytes;
-  }
-
-  #memory(): DeviceMemory {
-    const hasEnded = (): boolean => this.#hasEnded();
-    return {
-      worker: this.#options.start.workerId,
-      get isLost() {
-        return hasEnded();
-      },
-      dispose: ({ handle }) => {
-        if (hasEnded()) return;
-        this.#deviceTensors -= 1;
-        this.#channel.notify("disposeTensor", { handle });
-        this.#retire();
-      },
-    };
-  }
-
-  #countTensors(outcomes: readonly InstanceOutcome[]): void {
-    for (const outcome of outcomes) {
-      if (!("outputs" in outcome)) continue;
-      this.#deviceTensors += outcome.outputs.filter(({ kind }) => kind === "device").length;
-    }
   }
 
   /** Ends the worker and everything in it. */
@@ -297,7 +278,7 @@ export class InstanceWorker {
         const named = context !== undefined && { executionId: (executionId = this.#inlets.open(context)) };
         const answer = this.#channel.call("execute", { instanceId, requests, ...named }, { transfer });
         const execution = await this.#owe(call, answer);
-        this.#countTensors(execution.outcomes);
+        this.#tensors.add(execution.outcomes);
         if (executionId !== undefined) this.#inlets.executed(executionId, execution.outcomes);
         return { kind: "completed", ...execution };
       } catch (thrown) {
@@ -315,7 +296,7 @@ export class InstanceWorker {
     };
     return {
       ...created,
-      deviceMemory: this.#deviceMemory,
+      deviceMemory: this.#tensors.memory,
       lost,
       execute: (requests, transfer, context) => {
         const result = execute(requests, transfer, context);
@@ -327,34 +308,18 @@ export class InstanceWorker {
     };
   }
 
-  async #checkReady(instanceId: string): Promise<void> {
-    // Who else has work there holds it up, too, and is under the watchdog's eye.
-    let isStuck = this.#owedCalls + this.#inlets.openCount === 0;
-    const late = new AbortController();
-    const cancel = this.#options.clock.after(READY_LIMIT_MS * 1e6, () => {
-      if (isStuck) this.#end(`isReady() did not end within ${READY_LIMIT_MS} ms`);
-      else late.abort();
+  #checkReady(instanceId: string): Promise<void> {
+    const { clock, label } = this.#options;
+    return askReadiness({
+      instanceId,
+      channel: this.#channel,
+      clock,
+      label,
+      isAlone: this.#owedCalls + this.#inlets.openCount === 0,
+      onStuck: (reason) => {
+        this.#end(reason);
+      },
     });
-    try {
-      const answer = this.#channel.call("checkReady", { instanceId }, { signal: late.signal });
-      // Nobody's, so answered at once, unless the first question has stopped the worker's event loop.
-      const probe = this.#channel.call("checkReady", { instanceId: "" }, { signal: late.signal });
-      void probe.then(
-        () => {
-          isStuck = false;
-        },
-        () => undefined,
-      );
-      await answer;
-    } catch (thrown) {
-      if (!late.signal.aborted) throw thrown;
-      throw new InferenceError(
-        "UNAVAILABLE",
-        `instance worker ${this.#options.label} did not say within ${READY_LIMIT_MS} ms whether its model is ready`,
-      );
-    } finally {
-      cancel();
-    }
   }
 
   async #dispose(tenant: Tenant): Promise<void> {
@@ -393,7 +358,7 @@ export class InstanceWorker {
       instances,
       owedCalls: this.#owedCalls + this.#inlets.openCount,
       releasedBytes: this.#releasedBytes,
-      deviceTensors: this.#deviceTensors,
+      deviceTensors: this.#tensors.count,
       releasedBytesLimit,
       proven: this.#proven,
     });
@@ -406,7 +371,7 @@ export class InstanceWorker {
       case "terminate-unless-used": {
         this.#cancelLinger();
         this.#cancelLinger = clock.after(lingerMs * 1e6, () => {
-          const uses = this.#tenants.size + this.#expected + this.#owedCalls + this.#deviceTensors;
+          const uses = this.#tenants.size + this.#expected + this.#owedCalls + this.#tensors.count;
           if (uses === 0) this.#end(NOTHING_LEFT);
         });
         return;
