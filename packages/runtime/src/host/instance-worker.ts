@@ -22,10 +22,11 @@ import type {
 import { askReadiness } from "./ask-readiness.ts";
 import { createWatchdog } from "./watchdog.ts";
 import type { Watchdog } from "./watchdog.ts";
+import { openRequestWarning } from "./open-request-warning.ts";
 import { raceAbort } from "./race-abort.ts";
 import type { CreateResult, InstanceOrder, RemoteInstance } from "./remote-instance.ts";
 import type { ResponseInlets } from "./response-inlets.ts";
-import { createResponseInlets, LEFT_OPEN_MS } from "./response-inlets.ts";
+import { createResponseInlets } from "./response-inlets.ts";
 import { workerHandlers } from "./worker-services.ts";
 import type { WorkerServices } from "./worker-services.ts";
 import type { SpawnedWorker } from "./worker-spawner.ts";
@@ -82,7 +83,6 @@ export class InstanceWorker {
   #owedCalls = 0;
   #releasedBytes = 0;
   #proven = false;
-  #hasWarned = false;
 
   constructor(options: InstanceWorkerOptions) {
     this.#options = options;
@@ -113,9 +113,7 @@ export class InstanceWorker {
         this.#retire();
       },
       clock,
-      onLeftOpen: () => {
-        this.#warnOfOpenRequest();
-      },
+      onLeftOpen: openRequestWarning(options),
     });
     this.#channel = createChannel<InstanceContract, InstanceHostContract>(
       spawned.endpoint,
@@ -156,18 +154,6 @@ export class InstanceWorker {
       this.#expected -= 1;
       this.#retire();
     }
-  }
-
-  /** Once: a model that does so does so with each request. */
-  #warnOfOpenRequest(): void {
-    if (this.#hasWarned) return;
-    this.#hasWarned = true;
-    const { logger, label } = this.#options;
-    logger.log(
-      "warning",
-      `instance worker ${label}: its decoupled model has not ended a request that was cancelled ` +
-        `${LEFT_OPEN_MS / 1000} s ago, and an unload waits for that. It must send the final flag after a cancel, too`,
-    );
   }
 
   /** The bytes of a tensor in its memory. Rejects with UNAVAILABLE where the worker has ended. */
