@@ -1,16 +1,17 @@
 import type { ReactElement } from "react";
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import type { Moment } from "../lib/hear-voice.ts";
 import type { StepTimes } from "../lib/measure-steps.ts";
 import { measureSteps } from "../lib/measure-steps.ts";
-import type { Frame } from "../lib/sound.ts";
-import { fileFrames, FRAME, microphoneFrames, SAMPLE_RATE } from "../lib/sound.ts";
+import { FRAME, SAMPLE_RATE } from "../lib/sound.ts";
 import { NUMBERS, PIECE, soundFeatures } from "../lib/sound-features.ts";
+import { useListening } from "../lib/use-listening.ts";
 import type { InferResult } from "../lib/v2.ts";
 import type { EmbeddedPiece } from "./embedding-chart.tsx";
 import { EmbeddingChart } from "./embedding-chart.tsx";
 import type { RunnerProps } from "./model-view.tsx";
 import { PipelineSteps } from "./pipeline-steps.tsx";
+import { SoundDrop, SoundSource } from "./sound-source.tsx";
 import { VoiceChart } from "./voice-chart.tsx";
 
 const STEPS = [
@@ -36,24 +37,13 @@ const KEPT = 46;
 export function SoundFeatures({ model, perform }: RunnerProps): ReactElement {
   const [heard, setHeard] = useState(NOTHING);
   const [times, setTimes] = useState<readonly StepTimes[]>([]);
-  const [listening, setListening] = useState<"file" | "microphone">();
-  const current = useRef<AbortController>(undefined);
-  useEffect(() => () => current.current?.abort(), []);
-
-  const follow = async (
-    source: "file" | "microphone",
-    open: (signal: AbortSignal) => Iterable<Frame> | AsyncIterable<Frame>,
-  ): Promise<void> => {
-    current.current?.abort();
-    const ended = new AbortController();
-    current.current = ended;
+  const listening = useListening(async ({ frames, isCurrent }) => {
     setHeard(NOTHING);
-    setListening(source);
     const hear = async (): Promise<InferResult> => {
       let last: InferResult | undefined;
-      for await (const { embeddings, moments, result } of soundFeatures(model, open(ended.signal))) {
+      for await (const { embeddings, moments, result } of soundFeatures(model, frames())) {
         last = result;
-        if (current.current !== ended) continue;
+        if (!isCurrent()) continue;
         setHeard((before) => ({
           moments: [...before.moments, ...moments].slice(-KEPT * PIECE),
           pieces: [...before.pieces, { frames: moments.length, embeddings }].slice(-KEPT),
@@ -67,57 +57,16 @@ export function SoundFeatures({ model, perform }: RunnerProps): ReactElement {
         STEPS.map((step) => step.model),
         hear,
       );
-      if (current.current === ended) setTimes(steps);
+      if (isCurrent()) setTimes(steps);
       return result;
     });
-    if (current.current === ended) setListening(undefined);
-  };
-
-  const followFile = async (file: Blob): Promise<void> => {
-    await follow("file", async function* (signal) {
-      for (const frame of await fileFrames(file)) {
-        if (signal.aborted) return;
-        yield frame;
-      }
-    });
-  };
+  });
 
   return (
-    <div
-      className="pipeline voice"
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => {
-        event.preventDefault();
-        const [file] = event.dataTransfer.files;
-        if (file !== undefined) void followFile(file);
-      }}
-    >
+    <SoundDrop className="pipeline voice" listening={listening}>
       <VoiceChart moments={heard.moments} />
       <EmbeddingChart pieces={heard.pieces} />
-      <div className="actions">
-        <label className="button">
-          Sound file
-          <input
-            type="file"
-            accept="audio/*"
-            hidden
-            onChange={(event) => {
-              const [file] = event.target.files ?? [];
-              event.target.value = "";
-              if (file !== undefined) void followFile(file);
-            }}
-          />
-        </label>
-        <button
-          type="button"
-          className="primary"
-          onClick={() => {
-            if (listening === "microphone") current.current?.abort();
-            else void follow("microphone", microphoneFrames);
-          }}
-        >
-          {listening === "microphone" ? "Stop" : "Listen to the microphone"}
-        </button>
+      <SoundSource listening={listening}>
         {heard.moments.length === 0 ? (
           <span className="quiet">
             Open or drop a recording, or speak: every two seconds are one request.
@@ -125,9 +74,9 @@ export function SoundFeatures({ model, perform }: RunnerProps): ReactElement {
         ) : (
           <output data-testid="heard">{summary(heard)}</output>
         )}
-      </div>
+      </SoundSource>
       <PipelineSteps steps={STEPS} times={times} />
-    </div>
+    </SoundDrop>
   );
 }
 
