@@ -1,4 +1,5 @@
 import type { InferenceRequest, Parameters, ParameterValue, SequenceFlags } from "@naiad/protocol";
+import { sequenceOrNone } from "@naiad/protocol";
 import { SEQUENCE_END, SEQUENCE_START } from "./model/flags.ts";
 import { ModelError } from "./model/model-error.ts";
 import type { InferRequest } from "./model/model.ts";
@@ -112,8 +113,7 @@ function parameterOf(name: string, value: unknown): ParameterValue {
 }
 
 function sequenceOf(id: string | bigint, flags: number): SequenceFlags | undefined {
-  if (flags === 0 && (id === 0n || id === "")) return undefined;
-  return { id, start: (flags & SEQUENCE_START) !== 0, end: (flags & SEQUENCE_END) !== 0 };
+  return sequenceOrNone({ id, start: (flags & SEQUENCE_START) !== 0, end: (flags & SEQUENCE_END) !== 0 });
 }
 
 function isWhole(value: unknown): value is number {

@@ -1,20 +1,12 @@
-import type { ElementArrays, FixedDatatype, InferenceResponse, Parameters, Tensor } from "@naiad/protocol";
+import type { FixedDatatype, InferenceResponse, Parameters, Tensor, WidenedArrays } from "@naiad/protocol";
 import {
   InferenceError,
-  bf16ToFloat32,
   decodeBytesElements,
   decodeStringElements,
-  fp16ToFloat32,
   invariant,
   tensorByteSize,
-  typedElements,
+  widenedElements,
 } from "@naiad/protocol";
-
-/** What holds the elements of each datatype: the 16-bit floats are widened, BOOL is 0 or 1 in a byte. */
-export interface OutputArrays extends Omit<ElementArrays, "FP16" | "BF16"> {
-  FP16: Float32Array;
-  BF16: Float32Array;
-}
 
 interface OutputHead {
   readonly name: string;
@@ -26,7 +18,7 @@ interface OutputHead {
 export interface FixedOutput<Type extends FixedDatatype> extends OutputHead {
   readonly datatype: Type;
   /** Row-major. */
-  readonly data: OutputArrays[Type];
+  readonly data: WidenedArrays[Type];
 }
 
 export interface BytesOutput extends OutputHead {
@@ -87,18 +79,7 @@ function outputOf(tensor: Tensor): InferOutput {
     );
   }
   // The datatype decides the array's type, which the compiler cannot follow through a union.
-  return { name, datatype, shape, raw: bytes, data: elementsOf(datatype, bytes) } as InferOutput;
-}
-
-function elementsOf(datatype: FixedDatatype, bytes: Uint8Array): OutputArrays[FixedDatatype] {
-  switch (datatype) {
-    case "FP16":
-      return fp16ToFloat32(typedElements("FP16", bytes));
-    case "BF16":
-      return bf16ToFloat32(typedElements("BF16", bytes));
-    default:
-      return typedElements(datatype, bytes);
-  }
+  return { name, datatype, shape, raw: bytes, data: widenedElements(datatype, bytes) } as InferOutput;
 }
 
 /** Splits and decodes when asked: an output that is an image is never decoded as text. */

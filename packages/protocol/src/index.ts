@@ -23,6 +23,8 @@ export { readJson } from "./json-reader.ts";
 export * from "./json-access.ts";
 export * from "./elements.ts";
 export * from "./half-float.ts";
+export { widenedElements } from "./widened-elements.ts";
+export type { WidenedArrays } from "./widened-elements.ts";
 export { madeUpElements } from "./made-up-elements.ts";
 export type { NestedValues, TensorValue } from "./nested-values.ts";
 export * from "./tensor-values.ts";

@@ -1,19 +1,15 @@
-import type { BytesTensor, Datatype, ElementArrays, FixedDatatype, NestedValues } from "@naiad/protocol";
+import type { BytesTensor, Datatype, NestedValues, WidenedArrays } from "@naiad/protocol";
 import {
-  bf16ToFloat32,
   decodeBytesElements,
   decodeStringElements,
-  fp16ToFloat32,
   tensorByteSize,
   tensorOf,
-  typedElements,
+  widenedElements,
 } from "@naiad/protocol";
 import { ModelError } from "./model-error.ts";
 
 /** What `data` is for each datatype: the 16-bit floats are widened, BOOL is 0 or 1 in a byte, BYTES are texts. */
-export interface TensorArrays extends Omit<ElementArrays, "FP16" | "BF16"> {
-  FP16: Float32Array;
-  BF16: Float32Array;
+export interface TensorArrays extends WidenedArrays {
   BYTES: readonly string[];
 }
 
@@ -114,17 +110,6 @@ export class Tensor {
 
   #read(): TensorData {
     const { datatype, bytes, name } = this;
-    return datatype === "BYTES" ? decodeStringElements(bytes, name) : fixedElements(datatype, bytes);
-  }
-}
-
-function fixedElements(datatype: FixedDatatype, bytes: Uint8Array): TensorArrays[FixedDatatype] {
-  switch (datatype) {
-    case "FP16":
-      return fp16ToFloat32(typedElements("FP16", bytes));
-    case "BF16":
-      return bf16ToFloat32(typedElements("BF16", bytes));
-    default:
-      return typedElements(datatype, bytes);
+    return datatype === "BYTES" ? decodeStringElements(bytes, name) : widenedElements(datatype, bytes);
   }
 }

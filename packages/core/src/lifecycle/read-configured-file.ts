@@ -1,5 +1,6 @@
 import { joinedPath } from "@naiad/model-config";
-import { InferenceError } from "@naiad/protocol";
+import type { Datatype } from "@naiad/protocol";
+import { elementByteSize, InferenceError } from "@naiad/protocol";
 import type { ModelFiles } from "../ports.ts";
 
 export interface ConfiguredFile {
@@ -19,4 +20,27 @@ export async function readConfiguredFile({ modelName, path, files }: ConfiguredF
   const reason =
     joined === undefined ? "it is outside of the model's directory" : "No such file or directory";
   throw new InferenceError("INTERNAL", `failed to open text file for read ${modelName}/${path}: ${reason}`);
+}
+
+/**
+ * The first `count` elements of a data file of the configuration; for BYTES all that it holds. `tooShort` gives the text for a
+ * file that has fewer.
+ */
+export async function readConfiguredElements(
+  file: ConfiguredFile,
+  {
+    datatype,
+    count,
+    tooShort,
+  }: {
+    readonly datatype: Datatype;
+    readonly count: number;
+    readonly tooShort: (bytes: { readonly expected: number; readonly found: number }) => string;
+  },
+): Promise<Uint8Array> {
+  const bytes = await readConfiguredFile(file);
+  if (datatype === "BYTES") return bytes;
+  const expected = count * elementByteSize(datatype);
+  if (expected <= bytes.byteLength) return bytes.subarray(0, expected);
+  throw new InferenceError("INVALID_ARG", tooShort({ expected, found: bytes.byteLength }));
 }

@@ -1,7 +1,7 @@
 import type { ModelConfig, ModelSignature, ModelWarmup, ModelWarmup_Input } from "@naiad/model-config";
 import { configDatatype, toSize } from "@naiad/model-config";
 import type { BytesTensor, Datatype } from "@naiad/protocol";
-import { elementByteSize, InferenceError, madeUpElements } from "@naiad/protocol";
+import { InferenceError, madeUpElements } from "@naiad/protocol";
 import type { InstanceRequest, ModelFiles } from "../ports.ts";
 import { validateRequest } from "../request/inference-request.ts";
 import type { ValidRequest } from "../scheduling/scheduler.ts";
@@ -10,7 +10,7 @@ import { executedRequest } from "../scheduling/sequence/executed-request.ts";
 import type { SequenceState } from "../scheduling/sequence/sequence-states.ts";
 import { initialStates } from "../scheduling/sequence/sequence-states.ts";
 import { checkedCount } from "./checked-count.ts";
-import { readConfiguredFile } from "./read-configured-file.ts";
+import { readConfiguredElements } from "./read-configured-file.ts";
 
 /** One entry of `model_warmup`, ready to be executed. */
 export interface WarmUpSample {
@@ -106,14 +106,14 @@ async function inputContent(
     case "inputDataFile": {
       const { config, files } = model;
       const path = `warmup/${source.value}`;
-      const bytes = await readConfiguredFile({ modelName: config.name, path, files });
-      if (datatype === "BYTES") return bytes;
-      const byteLength = count * elementByteSize(datatype);
-      if (byteLength <= bytes.byteLength) return bytes.subarray(0, byteLength);
-      throw new InferenceError(
-        "INVALID_ARG",
-        `warmup setting expects ${byteLength} bytes, but the data provided from ${source.value}only has ` +
-          `${bytes.byteLength} bytes`,
+      return readConfiguredElements(
+        { modelName: config.name, path, files },
+        {
+          datatype,
+          count,
+          tooShort: ({ expected, found }) =>
+            `warmup setting expects ${expected} bytes, but the data provided from ${source.value}only has ${found} bytes`,
+        },
       );
     }
     case undefined:

@@ -1,9 +1,9 @@
 import type { ModelConfig, ModelSequenceBatching_InitialState } from "@naiad/model-config";
 import { configDatatype, toSize } from "@naiad/model-config";
 import type { Datatype } from "@naiad/protocol";
-import { elementByteSize, InferenceError, madeUpElements } from "@naiad/protocol";
+import { madeUpElements } from "@naiad/protocol";
 import { checkedCount } from "../../lifecycle/checked-count.ts";
-import { readConfiguredFile } from "../../lifecycle/read-configured-file.ts";
+import { readConfiguredElements } from "../../lifecycle/read-configured-file.ts";
 import type { ModelFiles } from "../../ports.ts";
 import type { SequenceState } from "./sequence-states.ts";
 
@@ -50,14 +50,14 @@ async function content({
   if (initial?.stateData.case !== "dataFile") return madeUpElements(datatype, count, "zero");
   const fileName = initial.stateData.value;
   const path = `initial_state/${fileName}`;
-  const bytes = await readConfiguredFile({ modelName: config.name, path, files });
-  if (datatype === "BYTES") return bytes;
-  const byteLength = count * elementByteSize(datatype);
-  if (byteLength <= bytes.byteLength) return bytes.subarray(0, byteLength);
-  // The missing space is Triton's.
-  throw new InferenceError(
-    "INVALID_ARG",
-    `initial_state setting expects ${byteLength} bytes, but the data provided from ${fileName}only has ` +
-      `${bytes.byteLength} bytes.`,
+  return readConfiguredElements(
+    { modelName: config.name, path, files },
+    {
+      datatype,
+      count,
+      // The missing space is Triton's.
+      tooShort: ({ expected, found }) =>
+        `initial_state setting expects ${expected} bytes, but the data provided from ${fileName}only has ${found} bytes.`,
+    },
   );
 }

@@ -1,8 +1,8 @@
 import { realpath, stat } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { resolveSettings } from "../../sdk/start-options.ts";
 import type { StartSettings } from "../../sdk/start-options.ts";
+import { ownDirectories } from "../../site/package-directories.ts";
 import { type CommandIo, type ExitCode, UsageError } from "../command-io.ts";
 import { browserArguments } from "./browser/browser-arguments.ts";
 import { findBrowser } from "./browser/find-browser.ts";
@@ -84,9 +84,11 @@ async function serve(serving: Serving): Promise<ExitCode> {
   // Ports before models: a port that is taken must not be found out about after minutes.
   let current: HostSource = () => ({ kind: "absent", reason: "the browser is starting" });
   const source: HostSource = () => current();
+  const { dist, ort } = ownDirectories();
   const site = await openBrowserSite({
     repositories,
-    ...packageDirectories(),
+    distDirectory: dist,
+    ortDirectory: ort,
     source,
     onWarning: (message) => {
       log.log("warning", message);
@@ -223,14 +225,6 @@ async function openAccessLog(
   const file = await openAppending(target);
   parts.add(() => ended(file));
   return (served) => void file.write(`${accessLogLine(served)}\n`);
-}
-
-function packageDirectories(): { readonly distDirectory: string; readonly ortDirectory: string } {
-  const require = createRequire(import.meta.url);
-  return {
-    distDirectory: join(dirname(require.resolve("naiad/package.json")), "dist"),
-    ortDirectory: dirname(require.resolve("onnxruntime-web/ort-wasm-simd-threaded.wasm")),
-  };
 }
 
 /** Whatever has to be closed, the last one first; each is, whatever becomes of the others. */
