@@ -1,6 +1,6 @@
 import type { Pong } from "@naiad/runtime/contracts";
 import { WIRE_VERSION } from "@naiad/runtime/contracts";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { registerGateway } from "./gateway-registration.ts";
 import { askWireVersion } from "./gateway-version.ts";
 
@@ -62,6 +62,10 @@ async function register(found: FakeRegistration): Promise<ServiceWorker | undefi
 
 const NO_UPDATE = (): void => undefined;
 
+afterEach(() => {
+  vi.useRealTimers();
+});
+
 describe("registerGateway", () => {
   it("takes a service worker of its own wire version, whatever other bases speak", async () => {
     const worker = new FakeWorker("activated", { "/": 99, [BASE]: WIRE_VERSION });
@@ -119,6 +123,32 @@ describe("registerGateway", () => {
         "before it calls startServer; leave the option out for Naiad's, or use mode 'direct' for none",
     });
     expect(performance.now() - startedAt).toBeLessThan(4_000);
+  });
+
+  it("does not wait for ever for a script that does not load, unless one is there from before", async () => {
+    vi.useFakeTimers();
+    const worker = new FakeWorker("activated", { [BASE]: WIRE_VERSION });
+    const { signal } = new AbortController();
+    const registering = (existing: FakeRegistration | undefined) => {
+      const container = {
+        register: () => new Promise(() => undefined),
+        getRegistration: () => Promise.resolve(existing),
+      };
+      return registerGateway(
+        container as unknown as ServiceWorkerContainer,
+        "/app/naiad-sw.js",
+        BASE,
+        signal,
+      );
+    };
+    const refused = expect(registering(undefined)).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message: "cannot register the service worker '/app/naiad-sw.js': its script did not load within 30 s",
+    });
+    const taken = registering(registrationOf(worker, NO_UPDATE));
+    await vi.advanceTimersByTimeAsync(30_000);
+    await refused;
+    expect((await taken).active()).toBe(worker);
   });
 
   it("takes one that the application is just registering", async () => {

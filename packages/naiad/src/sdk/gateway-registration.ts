@@ -2,6 +2,11 @@ import { InferenceError } from "@naiad/protocol";
 import { WIRE_VERSION } from "@naiad/runtime/contracts";
 import { askWireVersion } from "./gateway-version.ts";
 import { pause } from "./pause.ts";
+import { unlessAborted } from "./unless-aborted.ts";
+import { withinPatience } from "./within-patience.ts";
+
+/** How long a service worker's script may take to load. */
+const SCRIPT_MS = 30_000;
 
 /** How long a service worker may take from registration to activation. */
 const ACTIVATION_MS = 15_000;
@@ -90,14 +95,20 @@ async function registration(
 ): Promise<ServiceWorkerRegistration> {
   if (scriptUrl !== false) {
     try {
-      return await container.register(scriptUrl, { scope: base, updateViaCache: "none" });
+      const registered = container.register(scriptUrl, { scope: base, updateViaCache: "none" });
+      return await withinPatience((ended) => unlessAborted(registered, ended), {
+        signal,
+        limitMs: SCRIPT_MS,
+        refusal: () => `its script did not load within ${SCRIPT_MS / 1000} s`,
+      });
     } catch (cause) {
+      signal.throwIfAborted();
       const existing = await container.getRegistration(base);
       // Offline the script cannot be fetched again, but the one registered earlier still serves.
       if (existing !== undefined) return existing;
       throw new InferenceError(
         "UNAVAILABLE",
-        `cannot register the service worker '${scriptUrl}': ${String(cause)}`,
+        `cannot register the service worker '${scriptUrl}': ${InferenceError.from(cause).message}`,
         { cause },
       );
     }

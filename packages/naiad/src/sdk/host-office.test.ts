@@ -1,36 +1,15 @@
 import { InferenceError } from "@naiad/protocol";
 import { describe, expect, it } from "vitest";
+import { fakeOwnedHost } from "../../test/fake-owned-host.ts";
 import { takeHostOffice } from "./host-office.ts";
-import type { OwnedHost } from "./host-owner.ts";
-
-function fakeHost(hostId: string): OwnedHost & { die(): void; stops: number } {
-  const gone = new AbortController();
-  const host = {
-    hostId,
-    info: {} as OwnedHost["info"],
-    ready: Promise.resolve(),
-    lost: gone.signal,
-    stops: 0,
-    die: () => gone.abort(new InferenceError("UNAVAILABLE", "the host worker died")),
-    log: () => Promise.resolve(),
-    openPort: () => Promise.resolve(new MessageChannel().port2),
-    connectTunnel: () => Promise.reject(new Error("no tunnel in this test")),
-    stop: () => {
-      host.stops += 1;
-      host.die();
-      return Promise.resolve();
-    },
-  };
-  return host;
-}
 
 describe("host office", () => {
   it("starts another host when one dies, and stops the last when it is left", async () => {
-    const hosts = [fakeHost("a"), fakeHost("b")];
+    const hosts = [fakeOwnedHost("a"), fakeOwnedHost("b")];
     let started = 0;
     const office = takeHostOffice({
       base: "/",
-      start: () => Promise.resolve(hosts[started++] ?? fakeHost("c")),
+      start: () => Promise.resolve(hosts[started++] ?? fakeOwnedHost("c")),
     });
     const first = await office.host();
     expect(first.hostId).toBe("a");
@@ -56,8 +35,52 @@ describe("host office", () => {
     expect(started).toBe(1);
   });
 
+  it("promises no host, and gives nobody a port, once it is being left", async () => {
+    const host = fakeOwnedHost("a");
+    let stopped: () => void = () => undefined;
+    host.stop = () =>
+      new Promise((resolve) => {
+        stopped = resolve;
+      });
+    const office = takeHostOffice({ base: "/", start: () => Promise.resolve(host) });
+    expect([office.isReady(), office.isComing()]).toEqual([false, true]);
+    await office.host();
+    expect([office.isReady(), office.isComing()]).toEqual([true, false]);
+    const leaving = office.leave();
+    host.die();
+    await expect.poll(() => office.isReady()).toBe(false);
+    expect(office.isComing()).toBe(false);
+    const answers: unknown[] = [];
+    await office.answer(
+      { naiad: "who-is-host", wireVersion: 1, base: "/", kind: "gateway", peerId: "p", clientId: "" },
+      { postMessage: (message: unknown) => answers.push(message) },
+    );
+    expect(answers).toEqual([]);
+    stopped();
+    await leaving;
+  });
+
+  it("is left also where its host cannot stop", async () => {
+    const host = fakeOwnedHost("a");
+    host.stop = () => {
+      host.die();
+      return Promise.reject(new InferenceError("INTERNAL", "cannot stop"));
+    };
+    let started = 0;
+    const office = takeHostOffice({
+      base: "/",
+      start: () => {
+        started += 1;
+        return Promise.resolve(host);
+      },
+    });
+    await expect(office.leave()).rejects.toThrow("cannot stop");
+    await office.leave();
+    expect(started).toBe(1);
+  });
+
   it("answers a question with a port to the host that runs now", async () => {
-    const office = takeHostOffice({ base: "/app/", start: () => Promise.resolve(fakeHost("a")) });
+    const office = takeHostOffice({ base: "/app/", start: () => Promise.resolve(fakeOwnedHost("a")) });
     const answers: { message: unknown; ports: number }[] = [];
     const asker = {
       postMessage: (message: unknown, transfer?: unknown) => {

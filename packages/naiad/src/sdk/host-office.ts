@@ -18,7 +18,9 @@ export interface HostOffice {
   host(): Promise<OwnedHost>;
   /** Whether a host runs at this moment. */
   isReady(): boolean;
-  /** Answers a gateway's question. */
+  /** Whether none does, and one will. */
+  isComing(): boolean;
+  /** Answers a gateway's question, unless the office is being left. */
   answer(question: WhoIsHost, asker: Pick<ServiceWorker, "postMessage">): Promise<void>;
   /** Stops the host and every duty. Idempotent. */
   leave(): Promise<void>;
@@ -65,9 +67,11 @@ export function takeHostOffice({ base, start }: HostOfficeOptions): HostOffice {
   return {
     host: () => current,
     isReady: () => isReady,
+    isComing: () => !isReady && !left.signal.aborted,
     async answer(question, asker) {
       const { kind, peerId, clientId } = question;
       const host = await current;
+      if (left.signal.aborted) return;
       const port = await host.openPort(kind, peerId);
       const answer: HereIsHost = {
         naiad: "here-is-host",
@@ -81,12 +85,15 @@ export function takeHostOffice({ base, start }: HostOfficeOptions): HostOffice {
       asker.postMessage(answer, [port]);
     },
     async leave() {
-      if (!left.signal.aborted) {
-        left.abort(leftError());
-        const host = await current.catch(() => undefined);
-        await host?.stop();
+      try {
+        if (!left.signal.aborted) {
+          left.abort(leftError());
+          const host = await current.catch(() => undefined);
+          await host?.stop();
+        }
+      } finally {
+        await kept;
       }
-      await kept;
     },
   };
 }

@@ -6,10 +6,13 @@ import type { AssetUrls, HostControl, HostStart } from "@naiad/runtime/contracts
 import { aliveLock, WIRE_VERSION } from "@naiad/runtime/contracts";
 import type { WorkerSpawner } from "@naiad/runtime/platform";
 import { randomId } from "@naiad/runtime/platform";
-import type { StartSettings } from "./start-options.ts";
+import type { StartSettings } from "./start-settings.ts";
 
 /** How long a host worker may take until it serves; models load after that. */
 const START_MS = 30_000;
+
+/** How much longer than its drain a host worker may take until it has stopped. */
+const STOP_MS = 10_000;
 
 /** A host worker that belongs to this page. */
 export interface OwnedHost {
@@ -25,7 +28,10 @@ export interface OwnedHost {
   connectTunnel(url: string): Promise<void>;
   /** Writes a line of the page's into the server's log. */
   log(level: LogLevel, message: string): Promise<void>;
-  /** Drains, then ends the worker and its children. Idempotent. */
+  /**
+   * Drains, then ends the worker and its children, also where it rejects: with what the host could not do. Idempotent. One
+   * that dies meanwhile or takes too long has been stopped too.
+   */
   stop(): Promise<void>;
 }
 
@@ -52,8 +58,9 @@ export async function startHost(options: StartHostOptions): Promise<OwnedHost> {
   const assets = assetUrls(settings.assets);
   const worker = spawner.spawn(assets.host, "naiad host");
   const gone = new AbortController();
+  const hasEnded = (): boolean => gone.signal.aborted;
   const end = (reason: InferenceError): void => {
-    if (gone.signal.aborted) return;
+    if (hasEnded()) return;
     gone.abort(reason);
     worker.terminate();
   };
@@ -113,10 +120,20 @@ export async function startHost(options: StartHostOptions): Promise<OwnedHost> {
     connectTunnel: (url) => control.connectTunnel(url),
     log: (level, message) => control.log(level, message),
     async stop() {
-      if (gone.signal.aborted) return;
+      if (hasEnded()) return;
+      const limitMs = settings.server.exitTimeoutSecs * 1000 + STOP_MS;
+      const late = setTimeout(
+        () =>
+          end(new InferenceError("UNAVAILABLE", `the host worker did not stop within ${limitMs / 1000} s`)),
+        limitMs,
+      );
       try {
         await control.stop();
+      } catch (error) {
+        // A host lets go of its lock before it answers, and the lock may be faster than the answer.
+        if (!hasEnded()) throw error;
       } finally {
+        clearTimeout(late);
         end(
           new InferenceError(
             "UNAVAILABLE",

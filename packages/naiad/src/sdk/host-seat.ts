@@ -5,7 +5,6 @@ import type { ClientContract } from "@naiad/protocol";
 import { InferenceError, invariant } from "@naiad/protocol";
 import type { HostIsComing } from "@naiad/runtime/contracts";
 import { aliveLock, WIRE_VERSION } from "@naiad/runtime/contracts";
-import { browserSpawner } from "@naiad/runtime/platform";
 import { standForElection } from "./election.ts";
 import type { GatewayRegistration } from "./gateway-registration.ts";
 import type { HostLine } from "./host-connection.ts";
@@ -13,10 +12,8 @@ import { findHost } from "./host-finder.ts";
 import type { HostOffice } from "./host-office.ts";
 import { takeHostOffice } from "./host-office.ts";
 import type { OwnedHost } from "./host-owner.ts";
-import { startHost } from "./host-owner.ts";
 import { isHostQuestion } from "./host-question.ts";
 import { persistStorage } from "./persist-storage.ts";
-import type { StartSettings } from "./start-options.ts";
 
 /**
  * This page's place among the pages of one base: the first in line runs the host, the others use it and wait for their
@@ -27,27 +24,33 @@ export interface HostSeat {
   acquire(until: AbortSignal): Promise<HostLine>;
   /** Resolves when the models of the start are loaded, at once where another page runs the host. Rejects with Triton's text. */
   modelsLoaded(): Promise<void>;
-  /** Stops an own host after what is in flight, and gives up the place in line. Idempotent. */
+  /** What `acquire` would wait for now, for the text of an error. */
+  waitsFor(): string;
+  /** Stops an own host after what is in flight, and gives up the place in line, also where the host cannot stop. Idempotent. */
   leave(): Promise<void>;
 }
 
 export interface HostSeatOptions {
-  readonly settings: StartSettings;
+  readonly base: string;
   readonly gateway: GatewayRegistration | undefined;
   readonly locks: LockManagerLike;
   /** Under whose alive lock this page asks for ports. */
   readonly peerId: string;
+  /** Whether the first host of this page's own is a reason to ask the browser not to clear the storage. */
+  readonly persistStorage: boolean;
+  /** Starts a host worker of this page's own; `successorOf` is the host that served the page before. */
+  readonly startHost: (successorOf: string | undefined) => Promise<OwnedHost>;
 }
 
-export function takeHostSeat({ settings, gateway, locks, peerId }: HostSeatOptions): HostSeat {
-  const { base } = settings;
+export function takeHostSeat(options: HostSeatOptions): HostSeat {
+  const { base, gateway, locks, peerId } = options;
   const left = new AbortController();
   const elected = new AbortController();
   const failed = new AbortController();
   let office: HostOffice | undefined;
   let lastHostId: string | undefined;
   let searches = 0;
-  let wantsPersistence = settings.persistStorage;
+  let wantsPersistence = options.persistStorage;
 
   const askToPersist = async (host: OwnedHost): Promise<void> => {
     if (!wantsPersistence) return;
@@ -65,9 +68,7 @@ export function takeHostSeat({ settings, gateway, locks, peerId }: HostSeatOptio
     office = takeHostOffice({
       base,
       start: async () => {
-        const successorOf = lastHostId;
-        const filesUrl = gateway && new URL(`${base}v2-files/`, location.origin).href;
-        const host = await startHost({ settings, locks, spawner: browserSpawner, filesUrl, successorOf });
+        const host = await options.startHost(lastHostId);
         void askToPersist(host);
         return host;
       },
@@ -113,13 +114,24 @@ export function takeHostSeat({ settings, gateway, locks, peerId }: HostSeatOptio
       const host = await office?.host();
       await host?.ready;
     },
+    waitsFor() {
+      if (office === undefined) return ANOTHER_PAGE;
+      return office.isReady() ? "the host worker does not answer" : "the host worker has not started";
+    },
     async leave() {
-      await office?.leave();
-      left.abort(new InferenceError("UNAVAILABLE", "the server was stopped"));
-      await election.catch(() => undefined);
+      try {
+        await office?.leave();
+      } finally {
+        // A place that is kept keeps every page out, this one's next start too.
+        left.abort(new InferenceError("UNAVAILABLE", "the server was stopped"));
+        await election.catch(() => undefined);
+      }
     },
   };
 }
+
+const ANOTHER_PAGE =
+  "another page of this site has the place of the host and does not answer: close the other tabs of this site and reload";
 
 /** A channel over `port` that is closed when the host dies. */
 function hostLine(hostId: string, port: MessagePort, locks: LockManagerLike): HostLine {
@@ -155,7 +167,7 @@ function answerQuestions(
     const { data, source } = event;
     if (!isHostQuestion(data, base) || !(source instanceof ServiceWorker)) return;
     const { office, isSearching } = state();
-    if (office === undefined ? isSearching : !office.isReady()) {
+    if (office === undefined ? isSearching : office.isComing()) {
       const sign: HostIsComing = { naiad: "host-is-coming", wireVersion: WIRE_VERSION, base };
       source.postMessage(sign);
     }

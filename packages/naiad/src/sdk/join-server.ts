@@ -1,20 +1,25 @@
 import { createInferenceClient } from "@naiad/client";
 import { holdAlive } from "@naiad/link";
-import type { ServerEvent } from "@naiad/protocol";
+import type { ClientContract, ServerEvent } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 import { aliveLock } from "@naiad/runtime/contracts";
-import { platformLocks, randomId } from "@naiad/runtime/platform";
+import { browserSpawner, platformLocks, randomId } from "@naiad/runtime/platform";
+import { differingOptions } from "./differing-options.ts";
 import type { GatewayRegistration } from "./gateway-registration.ts";
 import { registerGateway } from "./gateway-registration.ts";
 import type { HostConnection } from "./host-connection.ts";
 import { createHostConnection } from "./host-connection.ts";
+import { startHost } from "./host-owner.ts";
 import type { HostSeat } from "./host-seat.ts";
 import { takeHostSeat } from "./host-seat.ts";
 import type { NaiadServer } from "./naiad-server.ts";
 import { probeGateway } from "./probe-gateway.ts";
-import type { StartSettings } from "./start-options.ts";
-import { differingOptions } from "./start-options.ts";
+import type { StartSettings } from "./start-settings.ts";
 import { unlessAborted } from "./unless-aborted.ts";
+import { withinPatience } from "./within-patience.ts";
+
+/** How long a start waits for a host: its own and that of a page before it may take 30 s each. */
+const HOST_MS = 90_000;
 
 export interface JoinOptions {
   /** Ends a start that has not finished yet. */
@@ -49,13 +54,27 @@ export async function joinServer(settings: StartSettings, options: JoinOptions):
 
   try {
     const found = (gateway = await gatewayFor(settings, starting));
-    const taken = (seat = takeHostSeat({ settings, gateway: found, locks, peerId }));
+    const filesUrl = found && new URL(`${base}v2-files/`, location.origin).href;
+    const taken = (seat = takeHostSeat({
+      base,
+      gateway: found,
+      locks,
+      peerId,
+      persistStorage: settings.persistStorage,
+      startHost: (successorOf) =>
+        startHost({ settings, locks, spawner: browserSpawner, filesUrl, successorOf }),
+    }));
     const line = (connection = createHostConnection((until) => taken.acquire(until)));
 
-    const { options: running } = await line.call("hostInfo", {}, { signal: starting });
+    const { options: running } = await withinPatience((signal) => line.call("hostInfo", {}, { signal }), {
+      signal: starting,
+      limitMs: HOST_MS,
+      refusal: () => `the server did not answer within ${HOST_MS / 1000} s: ${taken.waitsFor()}`,
+    });
     const differences = differingOptions(settings.server, running);
     if (differences.length > 0) throw otherOptions(base, differences);
-    if (options.onEvent !== undefined) void pump(events(line, stopped.signal), options.onEvent);
+    if (options.onEvent !== undefined)
+      void pump(fromEachHost("events", line, stopped.signal), options.onEvent);
     await unlessAborted(taken.modelsLoaded(), starting);
     await line.call("serverLive", {}, { signal: starting });
     const fetchReachesServer =
@@ -68,7 +87,8 @@ export async function joinServer(settings: StartSettings, options: JoinOptions):
       fetchReachesServer,
       info: () => line.call("hostInfo", {}),
       instances: () => line.call("instances", {}),
-      events: ({ signal } = {}) => events(line, withSignal(stopped.signal, signal)),
+      events: ({ signal } = {}) => fromEachHost("events", line, withSignal(stopped.signal, signal)),
+      traces: ({ signal } = {}) => fromEachHost("traces", line, withSignal(stopped.signal, signal)),
       stop: () => (leaving ??= leave(new InferenceError("UNAVAILABLE", "the server was stopped"))),
     };
   } catch (error) {
@@ -105,15 +125,18 @@ function isReload(): boolean {
     .some((entry) => entry instanceof PerformanceNavigationTiming && entry.type === "reload");
 }
 
-/** Events of whichever host serves; goes on with the next one after a loss, until the signal fires. */
-async function* events(
+/** What whichever host serves has to tell; goes on with the next one after a loss, until the signal fires. */
+async function* fromEachHost<Name extends "events" | "traces">(
+  name: Name,
   connection: HostConnection,
   signal: AbortSignal,
-): AsyncGenerator<ServerEvent, void, undefined> {
+): AsyncGenerator<ClientContract["streams"][Name]["item"], void, undefined> {
   for (;;) {
     try {
       const { channel } = await connection.line(signal);
-      yield* channel.stream("events", {}, { signal });
+      yield* channel.stream(name, {}, { signal });
+      // A host that has told its last is about to go.
+      await unlessAborted(channel.closed, signal);
     } catch (error) {
       if (signal.aborted) return;
       if (InferenceError.from(error).code !== "UNAVAILABLE") throw error;

@@ -8,7 +8,7 @@ import { deferred } from "../host/deferred.ts";
 import type { Deferred } from "../host/deferred.ts";
 import { within } from "../host/within.ts";
 import type { SearchPatience } from "./host-search.ts";
-import { nextSearchStep } from "./host-search.ts";
+import { isComing, nextSearchStep } from "./host-search.ts";
 
 export interface HostLinkOptions {
   readonly base: string;
@@ -91,16 +91,18 @@ export function createHostLink(options: HostLinkOptions): HostLink {
     if (search !== begun) return;
     const now = clock.nowNs();
     const { startNs, lastSign, failure } = begun;
+    const sinceSignMs = lastSign && (now - lastSign.ns) / 1e6;
     const step = nextSearchStep(
       {
         elapsedMs: (now - startNs) / 1e6,
-        ...(lastSign !== undefined && { sinceSignMs: (now - lastSign.ns) / 1e6 }),
+        ...(sinceSignMs !== undefined && { sinceSignMs }),
         ...(failure !== undefined && { sinceFailureMs: (now - failure.ns) / 1e6 }),
       },
       patience,
     );
     if (step.kind === "give-up") {
-      endSearch(new InferenceError("UNAVAILABLE", whyNone(begun)));
+      const why = whyNone({ failure: failure?.reason, isOneComing: isComing(sinceSignMs, patience) });
+      endSearch(new InferenceError("UNAVAILABLE", why));
       return;
     }
     const question: WhoIsHost = {
@@ -217,9 +219,15 @@ export function createHostLink(options: HostLinkOptions): HostLink {
   };
 }
 
-function whyNone({ failure, lastSign }: Search): string {
-  if (failure !== undefined) return `${NO_HOST}: the last start failed: ${failure.reason}`;
-  return lastSign === undefined ? NO_PAGE : NOT_IN_TIME;
+function whyNone({
+  failure,
+  isOneComing,
+}: {
+  readonly failure: string | undefined;
+  readonly isOneComing: boolean;
+}): string {
+  if (failure !== undefined) return `${NO_HOST}: the last start failed: ${failure}`;
+  return isOneComing ? NOT_IN_TIME : NO_PAGE;
 }
 
 const NO_HOST = "no open page of this site runs Naiad";

@@ -27,14 +27,20 @@ export interface SearchState {
 
 export type SearchStep = { readonly kind: "ask"; readonly nextMs: number } | { readonly kind: "give-up" };
 
+/** A page that has stopped saying that its host is coming was closed, or has stopped its server, and counts no longer. */
+export function isComing(
+  sinceSignMs: number | undefined,
+  { silentMs }: Pick<SearchPatience, "silentMs">,
+): boolean {
+  return sinceSignMs !== undefined && sinceSignMs <= silentMs;
+}
+
 /** What to do when a question has not been answered. */
 export function nextSearchStep(
   { elapsedMs, sinceSignMs, sinceFailureMs }: SearchState,
   patience: SearchPatience,
 ): SearchStep {
-  // A page that has stopped saying so was closed, and counts no longer.
-  const isStarting = sinceSignMs !== undefined && sinceSignMs <= patience.silentMs;
-  const remainingMs = isStarting
+  const remainingMs = isComing(sinceSignMs, patience)
     ? patience.startingMs - elapsedMs
     : Math.min(
         patience.silentMs - elapsedMs,
