@@ -28,6 +28,42 @@ test("a page measures a model over the port and over fetch, and at a rate", asyn
   expect(reports[2]?.levels[0]).toMatchObject({ outcome: "counted", requests: 20, server: { requests: 20 } });
 });
 
+test("a measurement in a page ends with an abort, and the server goes on", async ({ blank, start }) => {
+  await start(blank, { loadModels: ["simple"] });
+  const told = await blank.evaluate(async () => {
+    const { naiad, server } = window.test;
+    const { measure } = await window.test.perf();
+    const clients = {
+      port: server.client,
+      fetch: naiad.createInferenceClient(naiad.createFetchTransport()),
+    };
+    const ends: string[] = [];
+    for (const [transport, client] of Object.entries(clients)) {
+      const stopping = new AbortController();
+      const levels: number[] = [];
+      const measuring = measure({
+        ...{ client, transport, modelName: "simple", measurementInterval: 100, maxTrials: 3 },
+        concurrencyRange: "4:999",
+        onLevel: ({ value }) => levels.push(value),
+        onWindow: (value) => {
+          if (value === 5) stopping.abort(new Error(`enough of ${transport}`));
+        },
+        signal: stopping.signal,
+      });
+      ends.push(
+        await measuring.then(
+          () => "measured all",
+          (error: unknown) => String(error),
+        ),
+        levels.join(),
+      );
+    }
+    const after = await measure({ client: server.client, modelName: "simple", requestCount: 5 });
+    return { ends, after: after.levels[0]?.requests };
+  });
+  expect(told).toEqual({ ends: ["Error: enough of port", "4", "Error: enough of fetch", "4"], after: 5 });
+});
+
 test("a page learns what it has", async ({ blank }) => {
   const diagnosis = await blank.evaluate(() => window.test.naiad.diagnose());
   expect(diagnosis).toMatchObject({

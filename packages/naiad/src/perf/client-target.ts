@@ -1,4 +1,4 @@
-import type { InferCall, InferenceClient } from "@naiad/client";
+import type { InferCall, InferenceClient, InferOutput } from "@naiad/client";
 import type { BytesTensor, InferenceRequest } from "@naiad/protocol";
 import { decodeBytesElements, InferenceError, invariant, typedElements } from "@naiad/protocol";
 import type { PerfTarget } from "./target.ts";
@@ -9,7 +9,10 @@ type Inputs = InferCall["inputs"];
  * A server behind a client, whatever its transport. What the client does to encode and decode is part of what is measured.
  * Requests to decoupled models go the way of streams.
  */
-export function createClientTarget(client: InferenceClient, name: string): PerfTarget {
+export function createClientTarget(
+  client: InferenceClient,
+  { name, nowNs }: { readonly name: string; readonly nowNs: () => number },
+): PerfTarget {
   /** Made once for the same tensors. */
   const made = new WeakMap<InferenceRequest["inputs"], Inputs>();
   const decoupled = new Map<string, boolean>();
@@ -33,14 +36,18 @@ export function createClientTarget(client: InferenceClient, name: string): PerfT
     infer: async (request, signal) => {
       const call = callOf(request);
       if (decoupled.get(request.modelName) !== true) {
-        await client.infer(call, { signal });
-        return { responses: 1 };
+        const { outputs } = await client.infer(call, { signal });
+        return { responses: 1, outputs: () => tensorsOf(outputs) };
       }
-      let responses = 0;
-      for await (const response of client.inferStream(call, { signal })) {
-        if (Object.keys(response.outputs).length > 0) responses += 1;
+      const startNs = nowNs();
+      const responseNs: number[] = [];
+      let first: Readonly<Record<string, InferOutput>> = {};
+      for await (const { outputs } of client.inferStream(call, { signal })) {
+        if (Object.keys(outputs).length === 0) continue;
+        if (responseNs.length === 0) first = outputs;
+        responseNs.push(nowNs() - startNs);
       }
-      return { responses };
+      return { responses: responseNs.length, responseNs, outputs: () => tensorsOf(first) };
     },
   };
 }
@@ -71,6 +78,16 @@ function inputsOf({ inputs }: InferenceRequest): Inputs {
       return [tensor.name, contentOf(tensor)];
     }),
   );
+}
+
+function tensorsOf(outputs: Readonly<Record<string, InferOutput>>): readonly BytesTensor[] {
+  return Object.values(outputs).map(({ datatype, name, raw, shape }) => ({
+    kind: "bytes",
+    name,
+    datatype,
+    shape,
+    bytes: raw,
+  }));
 }
 
 /** What servers of the V2 protocol need not have. */

@@ -3,7 +3,7 @@ import { decodeStringElements, typedElements } from "@naiad/protocol";
 import { describe, expect, it } from "vitest";
 import type { DataSetOptions, PerfStep } from "./data-set.ts";
 import { createDataSet } from "./data-set.ts";
-import { parseInputData } from "./input-data.ts";
+import { joinInputData, parseInputData } from "./input-data.ts";
 import type { PerfModel } from "./perf-model.ts";
 
 function model(
@@ -20,6 +20,7 @@ function model(
       shape,
       optional: optional !== undefined,
     })),
+    outputs: [{ name: "Y", datatype: "INT32", shape: [2] }],
     isSequence: false,
     isDecoupled: false,
     composing: [],
@@ -117,7 +118,7 @@ describe("createDataSet, of a file", () => {
 
   it("takes strings, raw bytes, integers beyond 2^53 and parameters", () => {
     const text =
-      '{"data":[{"B":[9007199254740993],"S":["a"],"R":{"b64":"AQIDBA=="},"parameters":{"k":1,"t":"x"},"delay":5}]}';
+      '{"data":[{"B":[9007199254740993],"S":["a"],"R":{"b64":"AQIDBA=="},"parameters":{"k":1,"t":"x"}}]}';
     const [step] = steps(model({ B: ["INT64", [1]], S: ["BYTES", [1]], R: ["UINT8", [4]] }), text);
     expect(step?.inputs.map(values)).toEqual([[9007199254740993n], ["a"], [1, 2, 3, 4]]);
     expect(step?.parameters).toEqual({ k: 1n, t: "x" });
@@ -141,6 +142,51 @@ describe("createDataSet, of a file", () => {
       [2, 2, 3, 3],
       [3, 3, 1, 1],
     ]);
+  });
+
+  it("knows what outputs must be, row for row of the batch", () => {
+    const text = JSON.stringify({
+      data: [{ A: [1, 1] }, { A: [2, 2] }],
+      validation_data: [{ Y: [1, 2] }, { Y: { content: [3, 4], shape: [2] } }],
+    });
+    const [one, other] = steps(of, { data: parseInputData(text), batchSize: 2 });
+    expect(one?.expected?.map(({ name, shape }) => [name, shape])).toEqual([["Y", [2, 2]]]);
+    expect(values(one?.expected?.[0])).toEqual([1, 2, 3, 4]);
+    expect(values(other?.expected?.[0])).toEqual([3, 4, 1, 2]);
+    const decoupled = { ...of, isDecoupled: true };
+    expect(() => steps(decoupled, text)).toThrow("model 'm' is decoupled");
+    const unknown = { data: [{ A: [1, 1] }], validation_data: [{ Z: [1] }] };
+    expect(() => steps(of, JSON.stringify(unknown))).toThrow(
+      "validation_data in data[0][0] for 'Z', but model 'm' has 'Y'",
+    );
+    const short = { data: [{ A: [1, 1] }, { A: [2, 2] }], validation_data: [{ Y: [1, 2] }] };
+    expect(() => steps(of, JSON.stringify(short))).toThrow("an entry for each entry of 'data'");
+  });
+
+  it("joins the entries of several files", () => {
+    const joined = joinInputData([data({ A: [1, 1] }), data({ A: [2, 2] })].map(parseInputData));
+    expect(steps(of, { data: joined }).map(({ inputs }) => values(inputs[0]))).toEqual([
+      [1, 1],
+      [2, 2],
+    ]);
+    expect(() => joinInputData([{ kind: "zero" }, joined])).toThrow("'zero' is no input data");
+  });
+
+  it("takes a file for each tensor: raw bytes, or a string in each line, and outputs to compare", () => {
+    const files = {
+      A: btoa("\u0001\0\0\0\u0002\0\0\0"),
+      S: btoa("one line\n"),
+      Y: btoa("\u0003\0\0\0\u0004\0\0\0"),
+    };
+    const [step] = steps(of, { data: { kind: "files", files } });
+    expect(step?.inputs.map(values)).toEqual([[1, 2], ["one line"]]);
+    expect(values(step?.expected?.[0])).toEqual([3, 4]);
+    const lacking = { kind: "files", files: { S: files.S } } as const;
+    expect(() => steps(of, { data: lacking })).toThrow("the directory has nothing for input 'A'");
+  });
+
+  it("tells what a schedule in the data is no use for", () => {
+    expect(() => steps(of, data({ A: [1, 2], timestamp: [5] }))).toThrow("see --request-intervals");
   });
 
   it("keeps streams apart", () => {

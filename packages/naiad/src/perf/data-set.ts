@@ -1,16 +1,10 @@
-import type { BytesTensor, JsonValue, NestedValues, Parameters } from "@naiad/protocol";
-import {
-  countBytesElements,
-  elementCount,
-  encodeBytesElements,
-  InferenceError,
-  madeUpElements,
-  tensorByteSize,
-  tensorOf,
-} from "@naiad/protocol";
-import type { DataEntry, EntryTensor, PerfInputData } from "./input-data.ts";
-import type { PerfInput, PerfModel } from "./perf-model.ts";
-import { seededRandom } from "./random.ts";
+import type { BytesTensor, Parameters } from "@naiad/protocol";
+import { InferenceError } from "@naiad/protocol";
+import { directoryEntry } from "./directory-entry.ts";
+import { entryRow } from "./entry-row.ts";
+import type { DataEntry, PerfInputData } from "./input-data.ts";
+import { madeUpRow } from "./made-up-row.ts";
+import type { PerfModel, PerfTensor } from "./perf-model.ts";
 
 /** The content of requests, ready to be sent any number of times. */
 export interface PerfDataSet {
@@ -20,6 +14,8 @@ export interface PerfDataSet {
 
 export interface PerfStep {
   readonly inputs: readonly BytesTensor[];
+  /** Outputs that must be answered, where they are told. */
+  readonly expected?: readonly BytesTensor[];
   readonly parameters: Parameters;
 }
 
@@ -38,12 +34,16 @@ export interface DataSetOptions {
 /** Throws INVALID_ARG where the model cannot be sent such requests. */
 export function createDataSet(model: PerfModel, options: DataSetOptions): PerfDataSet {
   checkBatchSize(model, options.batchSize);
-  checkNames(model, Object.keys(options.shapes), "a shape");
+  checkNames(model, Object.keys(options.shapes), model.inputs, "a shape");
   const { data } = options;
+  if (data.kind === "files") {
+    const step = stepOf([directoryEntry(model, data.files)], 0, model, options, "the directory");
+    return { streams: [[step]] };
+  }
   if (data.kind !== "entries") {
     const rows = model.inputs
       .filter(({ optional }) => !optional)
-      .map((input) => madeUp(input, data.kind, options));
+      .map((input) => madeUpRow(input, data.kind, options));
     return {
       streams: [
         [
@@ -77,42 +77,19 @@ function checkBatchSize({ name, maxBatchSize }: PerfModel, batchSize: number): v
   }
 }
 
-function checkNames({ inputs, name }: PerfModel, given: readonly string[], what: string): void {
-  const unknown = given.find((candidate) => !inputs.some((input) => input.name === candidate));
+function checkNames(
+  { name }: PerfModel,
+  given: readonly string[],
+  tensors: readonly PerfTensor[],
+  what: string,
+): void {
+  const unknown = given.find((candidate) => !tensors.some((tensor) => tensor.name === candidate));
   if (unknown === undefined) return;
-  const known = inputs.map((input) => `'${input.name}'`).join(", ");
-  throw invalid(`there is ${what} for '${unknown}', but model '${name}' has ${known}`);
-}
-
-/** One row, without a batch dimension. */
-function madeUp(input: PerfInput, kind: "zero" | "random", options: DataSetOptions): BytesTensor {
-  const shape = options.shapes[input.name] ?? input.shape;
-  if (shape.some((dim) => dim < 0)) {
-    throw invalid(
-      `input '${input.name}' has the variable shape [${shape.join(",")}], so it must be given: ` +
-        `--shape ${input.name}:${shape.map((dim) => (dim < 0 ? "<size>" : String(dim))).join(",")}`,
-    );
-  }
-  const count = elementCount(shape);
-  const bytes =
-    input.datatype === "BYTES" ? strings(count, kind, options) : madeUpElements(input.datatype, count, kind);
-  return { kind: "bytes", name: input.name, datatype: input.datatype, shape, bytes };
-}
-
-const LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-
-function strings(
-  count: number,
-  kind: "zero" | "random",
-  { stringData, stringLength }: DataSetOptions,
-): Uint8Array {
-  const random = seededRandom(1);
-  const letter = (): string => LETTERS[Math.floor(random() * LETTERS.length)] ?? "a";
-  const element = (): string => {
-    if (stringData !== undefined) return stringData;
-    return kind === "zero" ? "" : Array.from({ length: stringLength }, letter).join("");
-  };
-  return encodeBytesElements(Array.from({ length: count }, element));
+  const known = tensors.map((tensor) => `'${tensor.name}'`).join(", ");
+  // perf_analyzer's words for when a request is due.
+  const isSchedule = unknown === "delay" || unknown === "timestamp";
+  const hint = isSchedule ? "; requests are not sent by a schedule in the data, see --request-intervals" : "";
+  throw invalid(`there is ${what} for '${unknown}', but model '${name}' has ${known}${hint}`);
 }
 
 /** The rows of a batch are consecutive entries, from this one on and round. */
@@ -128,60 +105,47 @@ function stepOf(
     (_, row) => entries[(first + row) % entries.length],
   );
   const rows = chosen.filter((entry) => entry !== undefined);
-  for (const { tensors } of rows) checkNames(model, Object.keys(tensors), `data in ${where}`);
+  for (const { expected = {}, tensors } of rows) {
+    checkNames(model, Object.keys(tensors), model.inputs, `data in ${where}`);
+    checkNames(model, Object.keys(expected), model.outputs, `validation_data in ${where}`);
+  }
   const inputs = model.inputs.flatMap((input) => {
     const given = rows.map(({ tensors }) => tensors[input.name]);
     if (input.optional && given.every((tensor) => tensor === undefined)) return [];
     return [
       given.map((tensor) => {
         if (tensor === undefined) throw invalid(`${where} has nothing for input '${input.name}'`);
-        return rowOf(input, tensor, options, where);
+        return entryRow(input, tensor, options.shapes, where);
       }),
     ];
   });
-  return { inputs: batched(inputs, model, options), parameters: entries[first]?.parameters ?? {} };
+  const expected = expectedOf(rows, model, options, where);
+  return {
+    inputs: batched(inputs, model, options),
+    ...(expected.length > 0 && { expected }),
+    parameters: entries[first]?.parameters ?? {},
+  };
 }
 
-function rowOf(
-  input: PerfInput,
-  { content, shape: own }: EntryTensor,
-  { shapes }: DataSetOptions,
+/** Outputs of which every row of the batch tells what they must be. */
+function expectedOf(
+  rows: readonly DataEntry[],
+  model: PerfModel,
+  options: DataSetOptions,
   where: string,
-): BytesTensor {
-  const { name, datatype } = input;
-  const declared = own ?? shapes[name] ?? input.shape;
-  if (content.kind === "values") {
-    const flat = flatten(content.values);
-    const shape = filledShape(declared, flat.length, `${where}.${name}`);
-    // JSON's values are those that a tensor's can be, or the next line refuses them.
-    return tensorOf(name, { data: flat as NestedValues, shape, datatype });
+): readonly BytesTensor[] {
+  if (model.isDecoupled && rows.some(({ expected }) => expected !== undefined)) {
+    throw invalid(
+      `model '${model.name}' is decoupled: how many responses it gives is open, so that no validation_data can be compared`,
+    );
   }
-  const raw = Uint8Array.from(atob(content.text), (character) => character.charCodeAt(0));
-  const isOneString =
-    datatype === "BYTES" && countBytesElements(raw) !== elementCount(declared.map(Math.abs));
-  const bytes = isOneString ? encodeBytesElements([raw]) : raw;
-  const count =
-    datatype === "BYTES"
-      ? (countBytesElements(bytes) ?? 0)
-      : bytes.length / (tensorByteSize(datatype, []) ?? 1);
-  return { kind: "bytes", name, datatype, shape: filledShape(declared, count, `${where}.${name}`), bytes };
-}
-
-/** One variable size follows from the number of elements. */
-function filledShape(shape: readonly number[], count: number, where: string): readonly number[] {
-  const known = elementCount(shape.filter((dim) => dim >= 0));
-  const filled = shape.map((dim) => (dim < 0 ? count / known : dim));
-  const isWhole = filled.every((dim) => Number.isInteger(dim));
-  if (shape.filter((dim) => dim < 0).length > 1) {
-    throw invalid(`${where} needs a 'shape': that of the model is [${shape.join(",")}]`);
-  }
-  if (isWhole && elementCount(filled) === count) return filled;
-  throw invalid(`${where} has ${count} elements, which do not fit the shape [${shape.join(",")}]`);
-}
-
-function flatten(value: JsonValue): readonly JsonValue[] {
-  if (!Array.isArray(value)) return [value];
-  return (value as readonly JsonValue[]).flatMap(flatten);
+  const outputs = model.outputs.flatMap((output) => {
+    const given = rows.flatMap(({ expected }) => expected?.[output.name] ?? []);
+    return given.length < rows.length
+      ? []
+      : [given.map((tensor) => entryRow(output, tensor, {}, `validation_data of ${where}`))];
+  });
+  return batched(outputs, model, options);
 }
 
 /** `rows`: for each input, its row for every row of the batch, or one for all. */

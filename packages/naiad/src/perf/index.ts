@@ -1,10 +1,12 @@
 export { measure } from "./measure.ts";
 export type { MeasureOptions } from "./measure.ts";
-export { parseInputData } from "./input-data.ts";
+export type { MeasureSettings } from "./measure-settings.ts";
+export { joinInputData, parseInputData } from "./input-data.ts";
 export type { DataEntry, EntryTensor, PerfInputData } from "./input-data.ts";
-export type { PerfLevel, PerfReport, PerfWindow } from "./perf-report.ts";
-export type { CacheSplit, ServerSplit } from "./server-split.ts";
+export type { PerfLevel, PerfReport, PerfReportHead, PerfWindow } from "./perf-report.ts";
+export type { CacheSplit, ComposingSplit, ServerSplit } from "./server-split.ts";
+export type { ServerMetrics } from "./server-metrics.ts";
 export type { RequestMoments } from "./measured-window.ts";
-export { levelLines, summaryLines } from "./report-text.ts";
+export { levelHeader, levelLines, summaryLines } from "./report-text.ts";
 export { reportCsv } from "./report-csv.ts";
 export type { CsvOptions } from "./report-csv.ts";

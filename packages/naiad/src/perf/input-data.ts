@@ -5,12 +5,16 @@ import { InferenceError, parseJson } from "@naiad/protocol";
 export type PerfInputData =
   | { readonly kind: "zero" }
   | { readonly kind: "random" }
+  /** One request. Content by name of the tensor, in base64: raw bytes, or text with a string in each line; outputs too. */
+  | { readonly kind: "files"; readonly files: Readonly<Record<string, string>> }
   /** One stream for each sequence; a model without sequences is sent the entries of all, one after the other. */
   | { readonly kind: "entries"; readonly streams: readonly (readonly DataEntry[])[] };
 
 /** The content of one request. */
 export interface DataEntry {
   readonly tensors: Readonly<Record<string, EntryTensor>>;
+  /** What its outputs must be, where that is told. */
+  readonly expected?: Readonly<Record<string, EntryTensor>>;
   readonly parameters: Parameters;
 }
 
@@ -22,21 +26,55 @@ export interface EntryTensor {
   readonly shape?: readonly number[];
 }
 
-/** Keys of an entry that name no input. */
-const OTHER_KEYS: ReadonlySet<string> = new Set(["parameters", "delay", "timestamp"]);
-
 /** Reads the JSON that perf_analyzer's `--input-data` takes. INVALID_ARG where it has another form. */
 export function parseInputData(text: string): PerfInputData {
-  const data = objectOf(parseJson(text), "input data")["data"];
-  if (!isArray(data) || data.length === 0) throw invalid("input data needs a list 'data' with an entry");
-  const streams = isArray(data[0])
-    ? data.map((stream, index) => {
-        if (!isArray(stream) || stream.length === 0)
-          throw invalid(`data[${index}] must be a list with an entry`);
-        return stream.map((entry, step) => entryOf(entry, `data[${index}][${step}]`));
-      })
-    : [data.map((entry, index) => entryOf(entry, `data[${index}]`))];
+  const root = objectOf(parseJson(text), "input data");
+  const streams = streamsOf(root["data"], "data");
+  if (streams === undefined) throw invalid("input data needs a list 'data' with an entry");
+  const validation = root["validation_data"];
+  const expected = validation === undefined ? undefined : streamsOf(validation, "validation_data");
+  if (validation !== undefined) checkAligned(streams, expected);
+  return {
+    kind: "entries",
+    streams: streams.map((stream, index) =>
+      stream.map((entry, step) => {
+        const { tensors } = expected?.[index]?.[step] ?? {};
+        return tensors === undefined ? entry : { ...entry, expected: tensors };
+      }),
+    ),
+  };
+}
+
+/** The streams of several files, one after the other; of a single one where none has more. */
+export function joinInputData(parts: readonly PerfInputData[]): PerfInputData {
+  const [first] = parts;
+  if (first === undefined || parts.length === 1) return first ?? { kind: "random" };
+  const streams = parts.flatMap((part) => {
+    if (part.kind !== "entries") throw invalid(`'${part.kind}' is no input data that others can be added to`);
+    return part.streams;
+  });
   return { kind: "entries", streams };
+}
+
+function streamsOf(data: JsonValue | undefined, name: string): readonly (readonly DataEntry[])[] | undefined {
+  if (!isArray(data) || data.length === 0) return undefined;
+  if (!isArray(data[0])) return [data.map((entry, index) => entryOf(entry, `${name}[${index}]`))];
+  return data.map((stream, index) => {
+    if (!isArray(stream) || stream.length === 0)
+      throw invalid(`${name}[${index}] must be a list with an entry`);
+    return stream.map((entry, step) => entryOf(entry, `${name}[${index}][${step}]`));
+  });
+}
+
+function checkAligned(
+  streams: readonly (readonly DataEntry[])[],
+  expected: readonly (readonly DataEntry[])[] | undefined,
+): void {
+  const lengths = (of: readonly (readonly DataEntry[])[] = []): string =>
+    of.map(({ length }) => length).join(",");
+  if (lengths(streams) !== lengths(expected)) {
+    throw invalid("'validation_data' must have an entry for each entry of 'data'");
+  }
 }
 
 function entryOf(value: JsonValue, where: string): DataEntry {
@@ -44,7 +82,7 @@ function entryOf(value: JsonValue, where: string): DataEntry {
   return {
     tensors: Object.fromEntries(
       Object.entries(entry)
-        .filter(([name]) => !OTHER_KEYS.has(name))
+        .filter(([name]) => name !== "parameters")
         .map(([name, content]) => [name, tensorOf(content, `${where}.${name}`)]),
     ),
     parameters: parametersOf(entry["parameters"], `${where}.parameters`),
@@ -55,7 +93,9 @@ function tensorOf(value: JsonValue, where: string): EntryTensor {
   if (isArray(value)) return { content: { kind: "values", values: value } };
   const { content, shape, b64 } = objectOf(value, where);
   const own = shape === undefined ? {} : { shape: shapeOf(shape, where) };
-  if (typeof b64 === "string") return { content: { kind: "base64", text: b64 }, ...own };
+  const inner = content !== undefined && isObject(content) ? content["b64"] : undefined;
+  const base64 = inner ?? b64;
+  if (typeof base64 === "string") return { content: { kind: "base64", text: base64 }, ...own };
   if (isArray(content)) return { content: { kind: "values", values: content }, ...own };
   throw invalid(`${where} needs 'content', a list, or 'b64'`);
 }
@@ -78,8 +118,12 @@ function parametersOf(value: JsonValue | undefined, where: string): Parameters {
 }
 
 function objectOf(value: JsonValue, where: string): JsonObject {
-  if (typeof value === "object" && value !== null && !isArray(value)) return value;
+  if (isObject(value)) return value;
   throw invalid(`${where} must be an object`);
+}
+
+function isObject(value: JsonValue): value is JsonObject {
+  return typeof value === "object" && value !== null && !isArray(value);
 }
 
 function isArray(value: JsonValue | undefined): value is readonly JsonValue[] {

@@ -16,6 +16,7 @@ const MODEL: PerfModel = {
   version: "",
   maxBatchSize: 0,
   inputs: [],
+  outputs: [],
   isSequence: false,
   isDecoupled: false,
   composing: [],
@@ -53,8 +54,9 @@ function bench(latencyMs: (n: number) => number, { isSequence = false, limit = I
       await new Promise<void>((resolve) => clock.after(latencyMs(n) * MS, resolve));
       inFlight -= 1;
       if (n === fails) throw new Error("failed");
-      return { responses: 1 };
+      return { responses: 1, outputs: () => [] };
     },
+    onSend: () => undefined,
     onCompletion: (completion) => completions.push(completion),
     onFailure: (thrown) => failures.push(thrown),
   };
@@ -141,10 +143,38 @@ describe("a load with a schedule", () => {
   it("lets requests of a sequence wait for each other, and counts the wait", async () => {
     const { clock, completions, context, sent } = bench(() => 30, { isSequence: true });
     const load = startScheduledLoad(arrivalsAfter([10 * MS]), 1, context);
-    await clock.advance(25 * MS);
+    await clock.advance(95 * MS);
+    // The fourth is on its way, and what was due after it is not sent any more.
     await stopped(load, clock);
-    expect(sent).toEqual(["1S", "1", "1E"]);
-    expect(completions.map(({ startNs, endNs }) => (endNs - startNs) / MS)).toEqual([30, 50, 70]);
+    expect(sent).toEqual(["1S", "1", "1E", "2S", "2E"]);
+    expect(completions.map(({ startNs, endNs }) => (endNs - startNs) / MS)).toEqual([30, 50, 70, 90, 30]);
+    // A wait for the sequence is none of this client's.
+    expect(completions.every(({ delayNs }) => delayNs === 0)).toBe(true);
+  });
+
+  it("gives each request to the sequence that has waited longest", async () => {
+    const { clock, context, sent } = bench((n) => (n === 0 ? 1000 : 1), { isSequence: true });
+    const load = startScheduledLoad(arrivalsAfter([10 * MS]), 2, context);
+    await clock.advance(45 * MS);
+    expect(sent).toEqual(["1S", "2S", "2", "2E", "3S"]);
+    await stopped(load, clock);
+  });
+
+  it("holds back what a server that is too slow cannot take, and counts the wait and the delay", async () => {
+    const { clock, completions, context, count, peak } = bench(() => 1000);
+    // 10 times as many as 1024 in a second.
+    const load = startScheduledLoad(arrivalsAfter([0.1 * MS]), 0, context);
+    await clock.advance(1500 * MS);
+    expect(peak()).toBe(1024);
+    expect(count()).toBe(2 * 1024);
+    await stopped(load, clock);
+    expect(count()).toBe(2 * 1024);
+    const [first, second] = [completions[0], completions[1024]];
+    expect([first?.delayNs, (first?.endNs ?? 0) - (first?.startNs ?? 0)]).toEqual([0, 1000 * MS]);
+    // Due after 102.4 ms, sent after a second.
+    expect(second?.startNs).toBeCloseTo(102.4 * MS, 0);
+    expect(second?.delayNs).toBeCloseTo(897.6 * MS, 0);
+    expect(second?.endNs).toBeCloseTo(2000 * MS, 0);
   });
 
   it("does not stop for a server that holds one request up: what was due meanwhile tells of it", async () => {

@@ -1,22 +1,32 @@
 import type { Clock } from "@naiad/core";
-import type { InferenceRequest } from "@naiad/protocol";
+import type { InferenceRequest, SequenceFlags } from "@naiad/protocol";
 import type { Arrivals } from "./arrivals.ts";
-import type { RequestSlot, RequestSource } from "./request-source.ts";
-import type { InferTiming } from "./target.ts";
+import { checkOutputs } from "./check-outputs.ts";
+import type { PlannedRequest, RequestSlot, RequestSource } from "./request-source.ts";
+import type { InferAnswer } from "./target.ts";
 
 /** A request that was answered. */
-export interface Completion extends InferTiming {
+export interface Completion extends Pick<InferAnswer, "responses" | "sendNs" | "receiveNs"> {
   /** When it was sent; in a load with a schedule, when it was due: a server that holds up the next request is not let off. */
   readonly startNs: number;
+  /** When the first response came, which is what latency is measured by. */
   readonly endNs: number;
-  /** How long after it was due it was sent; 0 where there is no schedule. */
+  /** When each response came. */
+  readonly responsesNs: readonly number[];
+  readonly sequence?: SequenceFlags;
+  /**
+   * How long after it was due this client came to send it; 0 where there is no schedule. That a request waits for the one before it
+   * in its sequence is none of it.
+   */
   readonly delayNs: number;
 }
 
 export interface LoadContext {
   readonly clock: Clock;
   readonly source: RequestSource;
-  readonly send: (request: InferenceRequest) => Promise<InferTiming>;
+  readonly send: (request: InferenceRequest) => Promise<InferAnswer>;
+  /** Called when a request is sent. */
+  readonly onSend: () => void;
   readonly onCompletion: (completion: Completion) => void;
   /** Called once, with the first failure; nothing more is sent then. */
   readonly onFailure: (thrown: unknown) => void;
@@ -30,14 +40,19 @@ export interface Load {
   stop(): Promise<void>;
 }
 
+interface Due {
+  readonly atNs: number;
+  readonly delayNs: number;
+}
+
 interface Sender {
   /** Whether another may be sent; counts it. */
   take(): boolean;
-  send(request: InferenceRequest, dueNs: number): Promise<void>;
+  send(planned: PlannedRequest, due: Due): Promise<void>;
   close(): void;
 }
 
-function createSender({ clock, limit, onCompletion, onFailure, send }: LoadContext): Sender {
+function createSender({ clock, limit, onCompletion, onFailure, onSend, send }: LoadContext): Sender {
   let isOpen = true;
   let hasFailed = false;
   let taken = 0;
@@ -54,12 +69,24 @@ function createSender({ clock, limit, onCompletion, onFailure, send }: LoadConte
       taken += 1;
       return isOpen && taken <= limit;
     },
-    send: async (request, dueNs) => {
+    send: async ({ expected, request }, { atNs, delayNs }) => {
       if (hasFailed) return;
       try {
-        const delayNs = Math.max(clock.nowNs() - dueNs, 0);
-        const timing = await send(request);
-        onCompletion({ ...timing, startNs: dueNs, endNs: clock.nowNs(), delayNs });
+        const sentNs = clock.nowNs();
+        onSend();
+        const answer = await send(request);
+        const responsesNs = answer.responseNs?.map((afterNs) => sentNs + afterNs) ?? [clock.nowNs()];
+        if (expected !== undefined) checkOutputs(answer.outputs(), expected);
+        const { receiveNs, responses, sendNs } = answer;
+        onCompletion({
+          startNs: atNs,
+          endNs: responsesNs[0] ?? clock.nowNs(),
+          responsesNs,
+          delayNs,
+          responses,
+          ...(sendNs !== undefined && receiveNs !== undefined && { sendNs, receiveNs }),
+          ...(request.sequence !== undefined && { sequence: request.sequence }),
+        });
       } catch (thrown) {
         fail(thrown);
       }
@@ -73,10 +100,11 @@ function createSender({ clock, limit, onCompletion, onFailure, send }: LoadConte
 /** So many requests are always on their way. */
 export function startConcurrentLoad(concurrency: number, context: LoadContext): Load {
   const sender = createSender(context);
+  const now = (): Due => ({ atNs: context.clock.nowNs(), delayNs: 0 });
   const run = async (slot: RequestSlot): Promise<void> => {
-    while (sender.take()) await sender.send(slot.next(), context.clock.nowNs());
+    while (sender.take()) await sender.send(slot.next(), now());
     const last = slot.end();
-    if (last !== undefined) await sender.send(last, context.clock.nowNs());
+    if (last !== undefined) await sender.send(last, now());
   };
   const running = Array.from({ length: concurrency }, () => run(context.source.slot()));
   return {
@@ -87,52 +115,67 @@ export function startConcurrentLoad(concurrency: number, context: LoadContext): 
   };
 }
 
+/** A server that is slower than the schedule would else be sent more and more, until no connection can be had. */
+const MOST_ON_THE_WAY = 1024;
+
+/** Carries one request at a time. */
+interface Lane {
+  readonly requests: RequestSlot;
+  /** What was due before this could not be sent in it, and that is no delay of this client. */
+  idleSinceNs: number;
+}
+
 /**
- * Requests are sent when they are due, however many are on their way. Those of a sequence wait for each other, so they are
- * dealt to so many slots in turn; the time they wait counts.
+ * Requests are sent when they are due, whatever became of those before, up to 1024 on their way. Those of a sequence wait for each
+ * other: there are `slotCount` sequences at a time, and each request goes to the one that has waited longest. 0: the model has
+ * none. What is held up here is sent when it can be, and the time it waits counts.
  */
 export function startScheduledLoad(arrivals: Arrivals, slotCount: number, context: LoadContext): Load {
   const { clock, source } = context;
   const sender = createSender(context);
-  const slots = Array.from({ length: Math.max(slotCount, 1) }, () => ({
-    requests: source.slot(),
-    tail: Promise.resolve(),
-  }));
-  /** Of a model without sequences nothing has to wait. */
   const isOrdered = slotCount > 0;
+  const lanes = Array.from({ length: isOrdered ? slotCount : MOST_ON_THE_WAY }, (): Lane => ({
+    requests: source.slot(),
+    idleSinceNs: -Infinity,
+  }));
+  const idle = [...lanes];
   const running = new Set<Promise<void>>();
   let dueNs = clock.nowNs();
-  let turn = 0;
+  let isHeldUp = false;
   let cancel = (): void => undefined;
 
-  function launch(atNs: number): void {
-    const slot = slots[turn % slots.length];
-    turn += 1;
-    if (slot === undefined) return;
-    const request = slot.requests.next();
-    const sent = isOrdered ? slot.tail.then(() => sender.send(request, atNs)) : sender.send(request, atNs);
-    slot.tail = sent;
-    running.add(sent);
-    void sent.then(() => running.delete(sent));
+  async function carry(lane: Lane, atNs: number): Promise<void> {
+    const delayNs = Math.max(clock.nowNs() - Math.max(atNs, lane.idleSinceNs), 0);
+    await sender.send(lane.requests.next(), { atNs, delayNs });
+    if (isOrdered) lane.idleSinceNs = clock.nowNs();
+    idle.push(lane);
+    if (!isHeldUp) return;
+    isHeldUp = false;
+    sendDue();
   }
 
-  function wake(): void {
+  function sendDue(): void {
     while (dueNs <= clock.nowNs()) {
-      if (!sender.take()) return;
-      launch(dueNs);
+      const lane = idle.shift();
+      isHeldUp = lane === undefined;
+      if (lane === undefined || !sender.take()) return;
+      const sent = carry(lane, dueNs);
+      running.add(sent);
+      void sent.then(() => running.delete(sent));
       dueNs += arrivals();
     }
-    cancel = clock.after(dueNs - clock.nowNs(), wake);
+    cancel = clock.after(dueNs - clock.nowNs(), sendDue);
   }
 
-  wake();
+  sendDue();
   return {
     stop: async () => {
       cancel();
       sender.close();
       await Promise.all(running);
-      const ends = slots.map(({ requests }) => requests.end()).filter((request) => request !== undefined);
-      await Promise.all(ends.map((request) => sender.send(request, clock.nowNs())));
+      // Lanes of a model without sequences have none that is open.
+      const ends = lanes.map(({ requests }) => requests.end()).filter((request) => request !== undefined);
+      await Promise.all(ends.map((request) => sender.send(request, { atNs: clock.nowNs(), delayNs: 0 })));
     },
   };
 }

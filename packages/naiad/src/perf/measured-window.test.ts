@@ -5,10 +5,13 @@ import { mergeWindows, openWindow } from "./measured-window.ts";
 function windowOf(latenciesNs: readonly number[], durationNs = 1e9) {
   let nowNs = 0;
   const window = openWindow({ nowNs: () => nowNs }, { keepMoments: true });
-  for (const endNs of latenciesNs) window.record({ startNs: 0, endNs, delayNs: 0, responses: 1 });
+  for (const endNs of latenciesNs)
+    window.record({ startNs: 0, endNs, responsesNs: [endNs], delayNs: 0, responses: 1 });
   nowNs = durationNs;
   return window.close();
 }
+
+const ONE = { startNs: 0, endNs: 5, responsesNs: [5] } as const;
 
 describe("a measured window", () => {
   it("knows mean, deviation and percentiles as exactly as three digits go", () => {
@@ -31,6 +34,27 @@ describe("a measured window", () => {
         },
       ),
       { seed: 2026, numRuns: 60 },
+    );
+  });
+
+  it("keeps to its error in every percentile, with latencies of all magnitudes in one window", () => {
+    // As many nanoseconds as tens of digits: from a nanosecond to a minute and a half.
+    const latency = fc
+      .integer({ min: 0, max: 36 })
+      .chain((bits) => fc.integer({ min: 2 ** bits - 1, max: 2 ** (bits + 1) }));
+    fc.assert(
+      fc.property(
+        fc.array(latency, { minLength: 1, maxLength: 400 }),
+        fc.integer({ min: 1, max: 100 }),
+        (latencies, percent) => {
+          const window = mergeWindows([windowOf(latencies.slice(0, 100)), windowOf(latencies.slice(100))]);
+          const sorted = [...latencies].sort((one, other) => one - other);
+          const exact = sorted[Math.max(Math.ceil((percent / 100) * sorted.length) - 1, 0)] ?? 0;
+          const error = Math.abs(window.latency.atPercentile(percent) - exact);
+          expect(error).toBeLessThanOrEqual(exact / 1000 + 1);
+        },
+      ),
+      { seed: 2026, numRuns: 200 },
     );
   });
 
@@ -58,8 +82,8 @@ describe("a measured window", () => {
 
   it("has the means of the phases of those that tell them, and counts who was late", () => {
     const window = openWindow({ nowNs: () => 0 }, { keepMoments: false });
-    window.record({ startNs: 0, endNs: 5, delayNs: 2e6, responses: 2, sendNs: 10, receiveNs: 20 });
-    window.record({ startNs: 0, endNs: 5, delayNs: 1e3, responses: 1, sendNs: 30, receiveNs: 0 });
+    window.record({ ...ONE, delayNs: 2e6, responses: 2, sendNs: 10, receiveNs: 20 });
+    window.record({ ...ONE, delayNs: 1e3, responses: 1, sendNs: 30, receiveNs: 0 });
     expect(window.close()).toMatchObject({
       phases: { sendNs: 20, receiveNs: 10 },
       delayed: 1,

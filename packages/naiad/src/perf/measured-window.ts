@@ -8,6 +8,10 @@ import type { Completion } from "./load.ts";
 export interface MeasuredWindow {
   readonly durationNs: number;
   readonly requests: number;
+  /** That were sent in it. */
+  readonly sent: number;
+  /** That ended in it. */
+  readonly sequences: number;
   /** More than requests for a decoupled model. */
   readonly responses: number;
   readonly latency: Latencies;
@@ -21,7 +25,9 @@ export interface MeasuredWindow {
 
 export interface RequestMoments {
   readonly startNs: number;
-  readonly endNs: number;
+  /** When each response came. */
+  readonly responsesNs: readonly number[];
+  readonly sequenceId?: string;
 }
 
 export interface Latencies {
@@ -39,6 +45,8 @@ const HIGHEST_NS = 60e9;
 /** The sums of a window, to which those of others can be added. */
 interface Sums {
   requests: number;
+  sent: number;
+  sequences: number;
   responses: number;
   delayed: number;
   timed: number;
@@ -53,12 +61,14 @@ interface Sums {
 
 export interface OpenWindow {
   record(completion: Completion): void;
+  recordSend(): void;
   readonly requests: number;
   /** The window from its beginning until now. */
   close(): ClosedWindow;
 }
 
 export interface ClosedWindow extends MeasuredWindow {
+  readonly startNs: number;
   readonly sums: Readonly<Sums>;
 }
 
@@ -72,7 +82,10 @@ export function openWindow(
     get requests() {
       return sums.requests;
     },
-    record: ({ startNs: sentNs, endNs, responses, sendNs, receiveNs, delayNs }) => {
+    recordSend: () => {
+      sums.sent += 1;
+    },
+    record: ({ startNs: sentNs, endNs, responses, responsesNs, sendNs, sequence, receiveNs, delayNs }) => {
       const latencyNs = Math.max(endNs - sentNs, 0);
       sums.requests += 1;
       sums.responses += responses;
@@ -80,14 +93,21 @@ export function openWindow(
       sums.squaresUs += (latencyNs / 1e3) ** 2;
       sums.histogram.recordValue(Math.round(latencyNs));
       if (delayNs > DELAY_LIMIT_NS) sums.delayed += 1;
+      if (sequence?.end === true) sums.sequences += 1;
       if (sendNs !== undefined && receiveNs !== undefined) {
         sums.timed += 1;
         sums.sendNs += sendNs;
         sums.receiveNs += receiveNs;
       }
-      if (options.keepMoments) sums.moments.push({ startNs: sentNs, endNs });
+      if (options.keepMoments) {
+        sums.moments.push({
+          startNs: sentNs,
+          responsesNs,
+          ...(sequence !== undefined && { sequenceId: String(sequence.id) }),
+        });
+      }
     },
-    close: () => ({ ...summary(sums, clock.nowNs() - startNs), sums }),
+    close: () => ({ ...summary(sums, clock.nowNs() - startNs), startNs, sums }),
   };
 }
 
@@ -96,6 +116,8 @@ export function mergeWindows(windows: readonly ClosedWindow[]): MeasuredWindow {
   const merged = emptySums();
   for (const { sums } of windows) {
     merged.requests += sums.requests;
+    merged.sent += sums.sent;
+    merged.sequences += sums.sequences;
     merged.responses += sums.responses;
     merged.delayed += sums.delayed;
     merged.timed += sums.timed;
@@ -118,6 +140,8 @@ function emptySums(): Sums {
   histogram.autoResize = true;
   return {
     requests: 0,
+    sent: 0,
+    sequences: 0,
     responses: 0,
     delayed: 0,
     timed: 0,
@@ -138,6 +162,8 @@ function summary(sums: Readonly<Sums>, durationNs: number): MeasuredWindow {
   return {
     durationNs,
     requests,
+    sent: sums.sent,
+    sequences: sums.sequences,
     responses: sums.responses,
     delayed: sums.delayed,
     phases: timed === 0 ? undefined : { sendNs: sums.sendNs / timed, receiveNs: sums.receiveNs / timed },

@@ -1,4 +1,4 @@
-import type { Datatype, JsonObject, JsonValue, ModelMetadata } from "@naiad/protocol";
+import type { Datatype, JsonObject, JsonValue, ModelMetadata, TensorMetadata } from "@naiad/protocol";
 import { InferenceError, isDatatype } from "@naiad/protocol";
 
 /** What has to be known of a model to make requests for it. */
@@ -9,17 +9,27 @@ export interface PerfModel {
   /** 0: requests have no batch dimension. */
   readonly maxBatchSize: number;
   readonly inputs: readonly PerfInput[];
+  readonly outputs: readonly PerfTensor[];
   readonly isSequence: boolean;
   readonly isDecoupled: boolean;
   /** Of an ensemble, each once. */
-  readonly composing: readonly string[];
+  readonly composing: readonly ComposingModel[];
 }
 
-export interface PerfInput {
+export interface ComposingModel {
+  readonly name: string;
+  /** `""`: the one that the server chooses. */
+  readonly version: string;
+}
+
+export interface PerfTensor {
   readonly name: string;
   readonly datatype: Datatype;
   /** Without the batch dimension; -1 where any size will do. */
   readonly shape: readonly number[];
+}
+
+export interface PerfInput extends PerfTensor {
   readonly optional: boolean;
 }
 
@@ -37,23 +47,33 @@ export function readPerfModel(
     name: metadata.name,
     version,
     maxBatchSize,
-    inputs: metadata.inputs.map(({ name, datatype, shape }) => {
-      if (!isDatatype(datatype)) {
-        throw new InferenceError("INVALID_ARG", `input '${name}' has the unknown datatype '${datatype}'`);
-      }
-      const own = shape.map(Number).slice(maxBatchSize > 0 ? 1 : 0);
-      return { name, datatype, shape: own, optional: optional.has(name) };
-    }),
+    inputs: metadata.inputs.map((input) => ({
+      ...tensorOf(input, maxBatchSize),
+      optional: optional.has(input.name),
+    })),
+    outputs: metadata.outputs.map((output) => tensorOf(output, maxBatchSize)),
     isSequence: config?.["sequence_batching"] !== undefined,
     isDecoupled: objectOf(config?.["model_transaction_policy"])["decoupled"] === true,
     composing: composingOf(config),
   };
 }
 
-function composingOf(config: JsonObject | undefined): readonly string[] {
+function tensorOf({ datatype, name, shape }: TensorMetadata, maxBatchSize: number): PerfTensor {
+  if (!isDatatype(datatype)) {
+    throw new InferenceError("INVALID_ARG", `tensor '${name}' has the unknown datatype '${datatype}'`);
+  }
+  return { name, datatype, shape: shape.map(Number).slice(maxBatchSize > 0 ? 1 : 0) };
+}
+
+function composingOf(config: JsonObject | undefined): readonly ComposingModel[] {
   const steps = objectsIn(objectOf(config?.["ensemble_scheduling"])["step"]);
-  const names = steps.flatMap(({ model_name }) => (typeof model_name === "string" ? [model_name] : []));
-  return [...new Set(names)];
+  const models = steps.flatMap(({ model_name: name, model_version: version }): ComposingModel[] =>
+    // -1 is the version that the server chooses.
+    typeof name === "string"
+      ? [{ name, version: Number(version ?? -1) < 0 ? "" : String(Number(version)) }]
+      : [],
+  );
+  return [...new Map(models.map((model) => [`${model.name}:${model.version}`, model])).values()];
 }
 
 function objectOf(value: JsonValue | undefined): JsonObject {

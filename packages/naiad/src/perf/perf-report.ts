@@ -1,8 +1,15 @@
 import type { RequestMoments } from "./measured-window.ts";
-import type { ServerSplit } from "./server-split.ts";
+import type { ServerMetrics } from "./server-metrics.ts";
+import type { ComposingSplit, ServerSplit } from "./server-split.ts";
 
 /** What was measured of a model. Plain data, all times in nanoseconds. */
-export interface PerfReport {
+export interface PerfReport extends PerfReportHead {
+  /** In the order of their measurement. */
+  readonly levels: readonly PerfLevel[];
+}
+
+/** What is known before the first request. */
+export interface PerfReportHead {
   readonly modelName: string;
   readonly modelVersion: string;
   /** The way that requests took: `HTTP`, `gRPC`, `fetch`, `port`. */
@@ -12,8 +19,8 @@ export interface PerfReport {
   readonly load: "concurrency" | "request-rate" | "intervals";
   /** Latencies were judged by this percentile; absent: by their mean. */
   readonly percentile?: number;
-  /** In the order of their measurement. */
-  readonly levels: readonly PerfLevel[];
+  /** Milliseconds since the epoch at which the clock of all moments stood at 0. */
+  readonly clockOriginMs: number;
 }
 
 export interface PerfLevel {
@@ -30,6 +37,10 @@ export interface PerfLevel {
   readonly requests: number;
   /** More than requests for a decoupled model. */
   readonly responses: number;
+  /** Sequences that ended; 0 for a model without. */
+  readonly sequences: number;
+  /** How many were sent a second. */
+  readonly sendsPerSecond: number;
   readonly durationNs: number;
   readonly inferencesPerSecond: number;
   readonly responsesPerSecond: number;
@@ -50,8 +61,12 @@ export interface PerfLevel {
   readonly delayedRequests: number;
   /** Absent where the server keeps no statistics. */
   readonly server?: ServerSplit;
-  /** Of an ensemble's models, by name. */
-  readonly composing: Readonly<Record<string, ServerSplit>>;
+  /** Of an ensemble's models, and of those that were named as called by it. */
+  readonly composing: readonly ComposingSplit[];
+  /** Where metrics were asked for. */
+  readonly metrics?: ServerMetrics;
+  /** When the first of the windows began, and when each ended. */
+  readonly windowBoundariesNs: readonly number[];
   /** Of each request, where they are kept. */
   readonly moments: readonly RequestMoments[];
 }
@@ -60,4 +75,5 @@ export interface PerfLevel {
 export interface PerfWindow {
   readonly inferencesPerSecond: number;
   readonly latencyNs: number;
+  readonly stdDevNs: number;
 }

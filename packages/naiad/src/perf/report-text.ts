@@ -1,104 +1,102 @@
-import type { PerfLevel, PerfReport } from "./perf-report.ts";
-import type { Measurement } from "./run-measurement.ts";
-import type { ServerSplit } from "./server-split.ts";
+import type { PerfLevel, PerfReport, PerfWindow } from "./perf-report.ts";
+import { numberText, percentileNs, percentilesTold, rateText, usec } from "./report-numbers.ts";
+import type { ServerMetrics } from "./server-metrics.ts";
+import type { ComposingSplit, ServerSplit } from "./server-split.ts";
 
-/** What is said before the first window, in perf_analyzer's layout. */
-export function settingsLines({
-  data,
-  load,
-  rule,
-}: Pick<Measurement, "data" | "load" | "rule">): readonly string[] {
-  const { requestCount, window, percentile, latencyLimitNs } = rule;
-  const windows =
-    requestCount > 0
-      ? [`  Requests of each measurement: ${requestCount}`]
-      : window.kind === "time"
-        ? [
-            '  Using "time_windows" mode for stabilization',
-            `  Measurement window: ${window.durationNs / 1e6} msec`,
-          ]
-        : [
-            '  Using "count_windows" mode for stabilization',
-            `  Minimum number of samples in each window: ${window.requests}`,
-          ];
-  return [
-    "*** Measurement Settings ***",
-    `  Batch size: ${data.batchSize}`,
-    "  Service Kind: TRITON",
-    ...windows,
-    ...(latencyLimitNs > 0 ? [`  Latency limit: ${latencyLimitNs / 1e6} msec`] : []),
-    ...(load.kind === "request-rate" ? [`  Using ${load.distribution} intervals between requests`] : []),
-    ...(load.kind === "concurrency" ? [] : ["  Latencies count from the time at which a request was due"]),
-    `  Stabilizing using ${percentile === undefined ? "average" : `p${percentile}`} latency`,
-  ];
+/** One window, as perf_analyzer tells of it with -v. */
+export function windowLine(index: number, window: PerfWindow, percentile: number | undefined): string {
+  const latency =
+    percentile === undefined
+      ? `Avg latency: ${usec(window.latencyNs)} usec (std ${usec(window.stdDevNs)} usec).`
+      : `p${percentile} latency: ${usec(window.latencyNs)} usec.`;
+  return `  Pass [${index}] throughput: ${numberText(window.inferencesPerSecond)} infer/sec. ${latency}`;
 }
 
-/** One level, in perf_analyzer's layout: client, server, models of an ensemble. */
-export function levelLines(
-  level: PerfLevel,
-  report: Pick<PerfReport, "load" | "transport" | "percentile">,
-): readonly string[] {
-  const { composing, server } = level;
+/** What stands above a level. */
+export function levelHeader(value: number, load: PerfReport["load"]): string {
+  return load === "concurrency"
+    ? `Request concurrency: ${value}`
+    : `Request Rate: ${numberText(value)} inference requests per seconds`;
+}
+
+type LevelContext = Pick<PerfReport, "load" | "transport" | "percentile">;
+
+/** One level, in perf_analyzer's layout: client, server, models of an ensemble. Without its header. */
+export function levelLines(level: PerfLevel, report: LevelContext): readonly string[] {
+  const { composing, metrics, server } = level;
   return [
-    `${LEVEL_NAMES[report.load]}: ${numberText(level.value)}`,
     ...clientLines(level, report),
     ...(server === undefined
       ? ["  Server: keeps no statistics"]
-      : ["  Server:", ...serverLines(server, "    ")]),
-    ...(Object.keys(composing).length > 0 ? ["", "  Composing models:"] : []),
-    ...Object.entries(composing).flatMap(([name, split]) => [`  ${name}:`, ...serverLines(split, "      ")]),
-    ...outcomeLines(level),
+      : ["  Server:", ...serverLines(server, "    ", composing)]),
+    ...(composing.length > 0 ? ["", "  Composing models:"] : []),
+    ...composing.flatMap((split, index) => [
+      ...(index === 0 ? [] : [""]),
+      `  ${split.name}, version: ${split.version}`,
+      ...serverLines(split, "      ", []),
+    ]),
+    ...(metrics === undefined ? [] : ["", "  Server Prometheus Metrics:", ...metricsLines(metrics)]),
+    ...outcomeLines(level, report),
   ];
 }
 
-const LEVEL_NAMES: Readonly<Record<PerfReport["load"], string>> = {
-  concurrency: "Request concurrency",
-  "request-rate": "Request Rate",
-  intervals: "Request Rate",
-};
-
-function clientLines(
-  level: PerfLevel,
-  { percentile, transport }: Pick<PerfReport, "transport" | "percentile">,
-): readonly string[] {
+function clientLines(level: PerfLevel, { load, percentile, transport }: LevelContext): readonly string[] {
   const { latency, phases } = level;
-  const percentiles = [
-    [50, latency.p50Ns],
-    [90, latency.p90Ns],
-    [95, latency.p95Ns],
-    [99, latency.p99Ns],
-  ] as const;
-  const isOther = percentile !== undefined && !percentiles.some(([percent]) => percent === percentile);
+  const perSecond = load === "concurrency" ? numberText : rateText;
   return [
     "  Client:",
     `    Request count: ${level.requests}`,
-    ...(level.delayedRequests > 0 ? [`    Delayed request count: ${level.delayedRequests}`] : []),
-    `    Throughput: ${numberText(level.inferencesPerSecond)} infer/sec`,
-    ...(level.responses > level.requests
-      ? [`    Response throughput: ${numberText(level.responsesPerSecond)} infer/sec`]
+    ...delayLines(level),
+    ...(level.sequences > 0
+      ? [
+          `    Sequence count: ${level.sequences} (${perSecond(level.sequences / (level.durationNs / 1e9))} seq/sec)`,
+        ]
       : []),
-    `    Avg latency: ${usec(latency.meanNs)} usec (standard deviation ${usec(latency.stdDevNs)} usec)`,
-    ...percentiles.map(([percent, ns]) => `    p${percent} latency: ${usec(ns)} usec`),
-    ...(isOther ? [`    p${percentile} latency: ${usec(latency.judgedNs)} usec`] : []),
-    ...(phases === undefined
-      ? []
-      : [
-          `    Avg ${transport} time: ${usec(latency.meanNs)} usec (send/recv ${usec(phases.sendNs + phases.receiveNs)} usec + ` +
-            `response wait ${usec(latency.meanNs - phases.sendNs - phases.receiveNs)} usec)`,
-        ]),
+    `    Throughput: ${perSecond(level.inferencesPerSecond)} infer/sec`,
+    ...(level.responses > level.requests
+      ? [`    Response Throughput: ${perSecond(level.responsesPerSecond)} infer/sec`]
+      : []),
+    ...(percentile === undefined
+      ? [`    Avg latency: ${usec(latency.meanNs)} usec (standard deviation ${usec(latency.stdDevNs)} usec)`]
+      : []),
+    ...percentilesTold(percentile).map(
+      (percent) => `    p${percent} latency: ${usec(percentileNs(level, percent))} usec`,
+    ),
+    ...(phases === undefined ? [] : [phaseLine(latency.meanNs, phases, transport)]),
   ];
 }
 
-function serverLines(split: ServerSplit, indent: string): readonly string[] {
+function delayLines({ delayedRequests, requests, sendsPerSecond }: PerfLevel): readonly string[] {
+  if (delayedRequests === 0) return [];
+  return [
+    `    Avg send request rate: ${rateText(sendsPerSecond)} infer/sec`,
+    "    [WARNING] The client was not able to keep up with the desired request rate. " +
+      `${rateText((delayedRequests / requests) * 100)}% of the requests were delayed.`,
+  ];
+}
+
+function phaseLine(meanNs: number, phases: NonNullable<PerfLevel["phases"]>, transport: string): string {
+  const clientNs = phases.sendNs + phases.receiveNs;
+  const what = transport === "gRPC" ? "(un)marshal request/response" : "send/recv";
+  return (
+    `    Avg ${transport} time: ${usec(meanNs)} usec ` +
+    `(${what} ${usec(clientNs)} usec + response wait ${usec(meanNs - clientNs)} usec)`
+  );
+}
+
+/** Of an ensemble the parts are those of its models together. */
+function serverLines(
+  split: ServerSplit,
+  indent: string,
+  composing: readonly ComposingSplit[],
+): readonly string[] {
   const { cache } = split;
   return [
     `Inference count: ${split.inferences}`,
     `Execution count: ${split.executions}`,
     ...(cache === undefined ? [] : [`Cache hit count: ${cache.hits}`, `Cache miss count: ${cache.misses}`]),
     `Successful request count: ${split.requests}`,
-    `Avg request latency: ${usec(split.requestNs)} usec (overhead ${usec(split.overheadNs)} usec + ` +
-      `queue ${usec(split.queueNs)} usec + compute input ${usec(split.computeInputNs)} usec + ` +
-      `compute infer ${usec(split.computeInferNs)} usec + compute output ${usec(split.computeOutputNs)} usec)`,
+    `Avg request latency: ${usec(split.requestNs)} usec (${partsText(split, composing)})`,
     ...(cache === undefined
       ? []
       : [
@@ -108,44 +106,77 @@ function serverLines(split: ServerSplit, indent: string): readonly string[] {
   ].map((line) => indent + line);
 }
 
+function partsText(split: ServerSplit, composing: readonly ComposingSplit[]): string {
+  if (composing.length > 0) {
+    const sum = (ns: (of: ServerSplit) => number): number =>
+      composing.reduce((total, of) => total + ns(of), 0);
+    const queueNs = sum((of) => of.queueNs);
+    const computeNs = sum((of) => of.computeInputNs + of.computeInferNs + of.computeOutputNs);
+    const overheadNs = split.requestNs - queueNs - computeNs;
+    return `overhead ${usec(overheadNs)} usec + queue ${usec(queueNs)} usec + compute ${usec(computeNs)} usec`;
+  }
+  return (
+    `overhead ${usec(split.overheadNs)} usec + queue ${usec(split.queueNs)} usec + ` +
+    `compute input ${usec(split.computeInputNs)} usec + compute infer ${usec(split.computeInferNs)} usec + ` +
+    `compute output ${usec(split.computeOutputNs)} usec`
+  );
+}
+
+function metricsLines(metrics: ServerMetrics): readonly string[] {
+  const { cpuMemoryUsed, cpuUtilization } = metrics;
+  const block = (
+    title: string,
+    values: Readonly<Record<string, number>>,
+    text: (value: number) => string,
+  ): readonly string[] => [
+    `    ${title}:`,
+    ...Object.entries(values).map(([uuid, value]) => `      ${uuid} : ${text(value)}`),
+  ];
+  return [
+    ...block("Avg GPU Utilization", metrics.gpuUtilization, (share) => `${numberText(share * 100)}%`),
+    ...block("Avg GPU Power Usage", metrics.gpuPowerUsage, (watts) => `${numberText(watts)} watts`),
+    ...block("Max GPU Memory Usage", metrics.gpuMemoryUsed, (bytes) => `${bytes} bytes`),
+    ...block("Total GPU Memory", metrics.gpuMemoryTotal, (bytes) => `${bytes} bytes`),
+    ...(cpuUtilization === undefined
+      ? []
+      : [`    Avg CPU Utilization: ${numberText(cpuUtilization * 100)}%`]),
+    ...(cpuMemoryUsed === undefined ? [] : [`    Max CPU Memory Usage: ${cpuMemoryUsed} bytes`]),
+  ];
+}
+
 /** What a reader must know before believing the numbers. */
-function outcomeLines({ outcome, windows, delayedRequests, requests }: PerfLevel): readonly string[] {
-  const late =
-    delayedRequests > requests / 20
-      ? ["  Warning: more than 5 % of the requests were sent late, the client cannot keep up with this rate."]
-      : [];
+function outcomeLines({ outcome, value, windows }: PerfLevel, { load }: LevelContext): readonly string[] {
   switch (outcome) {
     case "stable":
     case "counted":
-      return late;
-    case "unstable":
+      return [];
+    case "unstable": {
+      const level = load === "concurrency" ? `concurrency ${value}` : `request rate ${numberText(value)}`;
       return [
-        ...late,
-        `  Warning: the last of ${windows.length} windows still differ too much. Make them longer with ` +
-          "--measurement-interval or --measurement-request-count, or allow more with -s.",
+        `Failed to obtain stable measurement within ${windows.length} measurement windows for ${level}. ` +
+          "Please try to increase the --measurement-interval, the --measurement-request-count, or -s.",
       ];
+    }
     case "over-limit":
-      return [...late, "  Latency is over its limit."];
+      return ["Measured latency went over the set limit."];
   }
+}
+
+/** The levels that count, by perf_analyzer's rule: those whose latency is within the limit. */
+export function levelsWithinLimit(levels: readonly PerfLevel[]): readonly PerfLevel[] {
+  return levels.filter(({ outcome }) => outcome !== "over-limit");
 }
 
 /** All levels in a line each, as perf_analyzer ends. */
 export function summaryLines({ levels, load, percentile }: PerfReport): readonly string[] {
-  const name = load === "concurrency" ? "Concurrency" : "Request Rate";
+  const isRate = load !== "concurrency";
+  const name = isRate ? "Request Rate" : "Concurrency";
+  const text = isRate ? rateText : numberText;
   return [
     `Inferences/Second vs. Client ${percentile === undefined ? "Average" : `p${percentile}`} Batch Latency`,
-    ...levels.map(
+    ...levelsWithinLimit(levels).map(
       ({ value, inferencesPerSecond, latency }) =>
-        `${name}: ${numberText(value)}, throughput: ${numberText(inferencesPerSecond)} infer/sec, latency ${usec(latency.judgedNs)} usec`,
+        `${name}: ${text(value)}, throughput: ${text(inferencesPerSecond)} infer/sec, latency ${usec(latency.judgedNs)} usec`,
     ),
   ];
-}
-
-function usec(ns: number): string {
-  return String(Math.round(Math.max(ns, 0) / 1e3));
-}
-
-/** At most three digits behind the point. */
-export function numberText(value: number): string {
-  return String(Number(value.toFixed(3)));
 }

@@ -20,6 +20,7 @@ function source(
       version: "2",
       maxBatchSize: 0,
       inputs: [],
+      outputs: [],
       isSequence,
       isDecoupled: false,
       composing: [],
@@ -33,7 +34,7 @@ function source(
 
 function take(slot: RequestSlot, count: number): readonly string[] {
   return Array.from({ length: count }, () => {
-    const { parameters, sequence } = slot.next();
+    const { parameters, sequence } = slot.next().request;
     const flags = `${sequence?.start === true ? "S" : ""}${sequence?.end === true ? "E" : ""}`;
     return [sequence?.id, flags, parameters["at"]]
       .filter((part) => part !== undefined && part !== "")
@@ -46,7 +47,7 @@ describe("a source of requests", () => {
     const plain = source([2, 1], { isSequence: false });
     expect([...take(plain.slot(), 2), ...take(plain.slot(), 2)]).toEqual(["0.0", "0.1", "1.0", "0.0"]);
     expect(plain.slot().end()).toBeUndefined();
-    expect(plain.slot().next()).toMatchObject({
+    expect(plain.slot().next().request).toMatchObject({
       modelName: "m",
       modelVersion: "2",
       parameters: { common: true, at: "0.1" },
@@ -59,7 +60,7 @@ describe("a source of requests", () => {
     expect(take(one, 1)).toEqual(["1:S:0.0"]);
     expect(take(other, 3)).toEqual(["2:S:1.0", "2:1.1", "2:E:1.2"]);
     expect(take(one, 2)).toEqual(["1:E:0.1", "3:S:0.0"]);
-    expect(one.end()?.sequence).toEqual({ id: 3n, start: false, end: true });
+    expect(one.end()?.request.sequence).toEqual({ id: 3n, start: false, end: true });
     expect(one.end()).toBeUndefined();
   });
 
@@ -78,7 +79,7 @@ describe("a source of requests", () => {
           let steps = 0;
           for (let sequences = 0; sequences < 20;) {
             steps += 1;
-            if (slot.next().sequence?.end !== true) continue;
+            if (slot.next().request.sequence?.end !== true) continue;
             const spread = (length * lengthVariation) / 100;
             expect(Math.abs(steps - length)).toBeLessThanOrEqual(spread + 1);
             steps = 0;

@@ -1,4 +1,4 @@
-import type { InferenceRequest, SequenceFlags } from "@naiad/protocol";
+import type { BytesTensor, InferenceRequest, SequenceFlags } from "@naiad/protocol";
 import type { PerfDataSet, PerfStep } from "./data-set.ts";
 import type { PerfModel } from "./perf-model.ts";
 import type { Random } from "./random.ts";
@@ -12,15 +12,22 @@ export interface SequenceOptions {
   readonly idRange: { readonly start: number; readonly end?: number };
 }
 
+/** A request, and what is to become of it. It is sent again and again where it is the same. */
+export interface PlannedRequest {
+  readonly request: InferenceRequest;
+  /** Outputs that must be answered; absent: any will do. */
+  readonly expected?: readonly BytesTensor[];
+}
+
 /** Decides what is sent next. A slot sends one request after the other; sequences keep to their slot. */
 export interface RequestSource {
   slot(): RequestSlot;
 }
 
 export interface RequestSlot {
-  next(): InferenceRequest;
+  next(): PlannedRequest;
   /** The request that ends the sequence which is open here, if one is. */
-  end(): InferenceRequest | undefined;
+  end(): PlannedRequest | undefined;
 }
 
 export interface RequestSourceOptions {
@@ -79,7 +86,7 @@ function sequenceSource(options: RequestSourceOptions): RequestSource {
   return {
     slot: () => {
       let open: Sequence | undefined;
-      const send = (sequence: Sequence, isLast: boolean): InferenceRequest => {
+      const send = (sequence: Sequence, isLast: boolean): PlannedRequest => {
         const step = elementAt(sequence.steps, sequence.sent);
         const flags = { id: sequence.id, start: sequence.sent === 0, end: isLast };
         sequence.sent += 1;
@@ -98,11 +105,11 @@ function sequenceSource(options: RequestSourceOptions): RequestSource {
 }
 
 function requestOf(
-  { inputs, parameters }: PerfStep,
+  { expected, inputs, parameters }: PerfStep,
   { model, parameters: common }: RequestSourceOptions,
   sequence?: SequenceFlags,
-): InferenceRequest {
-  return {
+): PlannedRequest {
+  const request: InferenceRequest = {
     modelName: model.name,
     modelVersion: model.version,
     id: "",
@@ -111,6 +118,7 @@ function requestOf(
     inputs,
     outputs: [],
   };
+  return { request, ...(expected !== undefined && { expected }) };
 }
 
 /** Round and round. */

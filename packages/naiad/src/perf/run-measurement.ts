@@ -1,20 +1,22 @@
 import type { Clock } from "@naiad/core";
+import type { InferenceRequest } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 import type { Distribution } from "./arrivals.ts";
 import type { DataSetOptions } from "./data-set.ts";
 import { createDataSet } from "./data-set.ts";
+import type { LevelContext } from "./level-context.ts";
 import type { LoadRange, MeasuredLevel, Search } from "./load-range.ts";
 import { nextLevel } from "./load-range.ts";
-import type { LevelContext } from "./measure-level.ts";
 import { measureLevel } from "./measure-level.ts";
-import type { PerfModel } from "./perf-model.ts";
+import type { ComposingModel, PerfModel } from "./perf-model.ts";
 import { readPerfModel } from "./perf-model.ts";
-import type { PerfLevel, PerfReport, PerfWindow } from "./perf-report.ts";
+import type { PerfLevel, PerfReport, PerfReportHead, PerfWindow } from "./perf-report.ts";
 import { seededRandom } from "./random.ts";
 import type { SequenceOptions } from "./request-source.ts";
 import { createRequestSource } from "./request-source.ts";
+import type { MetricsSource } from "./server-metrics.ts";
 import type { PerfTarget } from "./target.ts";
-import type { InferenceRequest } from "@naiad/protocol";
+import { answered } from "./wait.ts";
 
 /** What is varied from level to level. */
 export type PerfLoad =
@@ -61,6 +63,12 @@ export interface Measurement {
   readonly parameters: InferenceRequest["parameters"];
   /** Whether the report has the times of each request. */
   readonly keepMoments: boolean;
+  /** Models whose statistics are told beside those of an ensemble's. */
+  readonly composing: readonly ComposingModel[];
+  /** Absent: no metrics are read. */
+  readonly metrics?: MetricsSource;
+  /** Called before the first request. */
+  readonly onModel: (model: PerfModel, head: PerfReportHead) => void;
   readonly onWindow: (value: number, window: PerfWindow) => void;
   readonly onLevel: (level: PerfLevel) => void;
   readonly signal: AbortSignal;
@@ -73,8 +81,10 @@ const SEED = 1;
  * model cannot be sent what was asked for, and with the signal's reason.
  */
 export async function runMeasurement(measurement: Measurement): Promise<PerfReport> {
-  const { data, load, modelVersion, onLevel, parameters, rule, sequences, target } = measurement;
-  const model = await describeModel(measurement);
+  const { clock, data, load, modelName, modelVersion, onLevel, parameters, rule, sequences, target } =
+    measurement;
+  const model = await describeModel(measurement, { name: modelName, version: modelVersion });
+  checkSequenceIds(measurement, model);
   const source = createRequestSource({
     model,
     data: createDataSet(model, data),
@@ -86,30 +96,30 @@ export async function runMeasurement(measurement: Measurement): Promise<PerfRepo
     ...measurement,
     model,
     source,
-    composing: await allComposing(model, target),
+    composing: await allComposing(model, measurement),
   };
+  const head: PerfReportHead = {
+    modelName: model.name,
+    modelVersion,
+    transport: target.name,
+    batchSize: data.batchSize,
+    load: load.kind,
+    clockOriginMs: clock.epochMs() - clock.nowNs() / 1e6,
+    ...(rule.percentile !== undefined && { percentile: rule.percentile }),
+  };
+  measurement.onModel(model, head);
   const levels: PerfLevel[] = [];
   for (let value = firstLevel(load); value !== undefined; value = followingLevel(load, levels)) {
     const level = await measureLevel(value, context);
     levels.push(level);
     onLevel(level);
   }
-  return {
-    modelName: model.name,
-    modelVersion,
-    transport: target.name,
-    batchSize: data.batchSize,
-    load: load.kind,
-    ...(rule.percentile !== undefined && { percentile: rule.percentile }),
-    levels,
-  };
+  return { ...head, levels };
 }
 
 function firstLevel(load: PerfLoad): number | undefined {
   if (load.kind !== "intervals") return nextLevel(load.range, load.search, []);
   const total = load.intervalsNs.reduce((sum, interval) => sum + interval, 0);
-  if (total <= 0)
-    throw new InferenceError("INVALID_ARG", "the intervals between requests must be above 0 together");
   return (load.intervalsNs.length / total) * 1e9;
 }
 
@@ -122,18 +132,36 @@ function followingLevel(load: PerfLoad, levels: readonly PerfLevel[]): number | 
   return nextLevel(load.range, load.search, measured);
 }
 
-async function describeModel({ modelName, modelVersion, target }: Measurement): Promise<PerfModel> {
-  const metadata = await target.modelMetadata(modelName, modelVersion);
-  return readPerfModel(metadata, await target.modelConfig(modelName, modelVersion), modelVersion);
+async function describeModel(
+  { clock, signal, target }: Measurement,
+  { name, version }: ComposingModel,
+): Promise<PerfModel> {
+  const metadata = await answered(target.modelMetadata(name, version), { clock, signal });
+  const config = await answered(target.modelConfig(name, version), { clock, signal });
+  return readPerfModel(metadata, config, version);
 }
 
-/** The models of an ensemble and of the ensembles in it. */
-async function allComposing({ composing }: PerfModel, target: PerfTarget): Promise<readonly string[]> {
-  const found = new Set(composing);
-  for (const name of found) {
-    const metadata = await target.modelMetadata(name, "");
-    const inner = readPerfModel(metadata, await target.modelConfig(name, ""), "");
-    for (const innermost of inner.composing) found.add(innermost);
+/** With the models of the ensembles among them. */
+async function allComposing(model: PerfModel, measurement: Measurement): Promise<readonly ComposingModel[]> {
+  const found = [...model.composing, ...measurement.composing];
+  for (const one of found) {
+    const inner = await describeModel(measurement, one);
+    for (const innermost of inner.composing) {
+      const isKnown = found.some((one) => one.name === innermost.name && one.version === innermost.version);
+      if (!isKnown) found.push(innermost);
+    }
   }
-  return [...found];
+  return found;
+}
+
+/** Sequences that are open at the same time must not share an id. */
+function checkSequenceIds({ load, sequences }: Measurement, { isSequence, name }: PerfModel): void {
+  const { end, start } = sequences.idRange;
+  if (!isSequence || end === undefined) return;
+  const open = load.kind === "concurrency" ? Math.max(load.range.end, load.range.start) : sequences.count;
+  if (open <= end - start) return;
+  throw new InferenceError(
+    "INVALID_ARG",
+    `${open} sequences of model '${name}' may be open at a time, but there are only ${end - start} ids`,
+  );
 }

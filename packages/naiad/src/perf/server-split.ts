@@ -22,6 +22,13 @@ export interface ServerSplit {
   readonly cache?: CacheSplit;
 }
 
+/** Of a model behind the one that is measured. */
+export interface ComposingSplit extends ServerSplit {
+  readonly name: string;
+  /** Those that were asked, where they are more than one. */
+  readonly version: string;
+}
+
 export interface CacheSplit {
   readonly hits: number;
   readonly misses: number;
@@ -37,9 +44,34 @@ interface Totals extends Readonly<Record<keyof InferStatistics, StatisticDuratio
 
 const NOTHING: StatisticDuration = { count: 0, ns: 0 };
 
+export interface StatisticsPair {
+  readonly before: ModelStatistics;
+  readonly after: ModelStatistics;
+}
+
+/** `modelVersion` `""`: whichever versions were asked between the looks. */
+export function composingSplit(
+  looks: readonly StatisticsPair[],
+  modelName: string,
+  modelVersion: string,
+): ComposingSplit {
+  const asked = looks.flatMap(({ after, before }) =>
+    after.model_stats.filter(({ execution_count, name, version }) => {
+      const earlier = before.model_stats.find((one) => one.name === name && one.version === version);
+      return name === modelName && execution_count > (earlier?.execution_count ?? 0);
+    }),
+  );
+  const versions = [...new Set(asked.map(({ version }) => version))];
+  return {
+    name: modelName,
+    version: modelVersion === "" ? versions.join("+") : modelVersion,
+    ...serverSplit(looks, modelName, modelVersion),
+  };
+}
+
 /** The difference between pairs of looks, added up. `modelVersion` `""`: of all versions. */
 export function serverSplit(
-  looks: readonly { readonly before: ModelStatistics; readonly after: ModelStatistics }[],
+  looks: readonly StatisticsPair[],
   modelName: string,
   modelVersion: string,
 ): ServerSplit {

@@ -1,17 +1,23 @@
 import { createServer } from "node:http2";
 import type { Http2Server, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
+import { gunzipSync, inflateSync } from "node:zlib";
 import { createGrpcHandler } from "@naiad/grpc";
 import type { InferenceRequest, StreamingExchangeHandler } from "@naiad/protocol";
 import { createServerBench, echoModel } from "@naiad/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { GrpcTarget } from "./grpc-target.ts";
+import type { CommandTarget } from "./command-target.ts";
 import { createGrpcTarget } from "./grpc-target.ts";
+import { DEFAULT_TLS } from "./tls-options.ts";
+
+const PLAIN = { tls: DEFAULT_TLS, headers: {}, streaming: false, compression: "none" } as const;
 
 const sessions = new Set<ServerHttp2Session>();
 let server: Http2Server;
-let target: GrpcTarget;
+let target: CommandTarget;
 let url: string;
+let streamCount = 0;
+let traceRate: () => Promise<string>;
 
 beforeEach(async () => {
   const bench = createServerBench({
@@ -20,15 +26,25 @@ beforeEach(async () => {
   await bench.start();
   await bench.load("m");
   await bench.load("d");
-  const handler = createGrpcHandler({ handlers: bench.server });
+  traceRate = async () =>
+    (await bench.server.traceSetting({ modelName: "" }, { signal: FOR_EVER })).trace_rate;
+  const handler = createGrpcHandler({
+    handlers: bench.server,
+    compression: {
+      compress: (_, bytes) => Promise.resolve(bytes),
+      decompress: (encoding, bytes) =>
+        Promise.resolve(encoding === "gzip" ? gunzipSync(bytes) : inflateSync(bytes)),
+    },
+  });
   server = createServer();
   server.on("session", (session) => sessions.add(session));
   server.on("stream", (stream, headers) => {
+    streamCount += 1;
     void respond(handler, stream, headers).then(() => bench.clock.settle());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  target = createGrpcTarget({ url, headers: {}, streaming: false });
+  target = createGrpcTarget({ ...PLAIN, url });
 });
 afterEach(async () => {
   target.close();
@@ -101,10 +117,42 @@ describe("the gRPC target", () => {
     expect(await target.modelStatistics("m")).toMatchObject({ model_stats: [{ inference_count: 3 }] });
   });
 
+  it("has the outputs for who asks, over streams too, and takes compressed requests", async () => {
+    for (const options of [
+      { streaming: false, compression: "gzip" },
+      { streaming: true, compression: "deflate" },
+    ] as const) {
+      const one = createGrpcTarget({ ...PLAIN, url, ...options });
+      const { outputs } = await one.infer(request("m"), FOR_EVER);
+      const [output] = outputs();
+      expect(output).toMatchObject({ name: "y", datatype: "INT32", shape: [1, 1] });
+      expect(output?.kind === "bytes" && [...output.bytes]).toEqual([7, 0, 0, 0]);
+      one.close();
+    }
+  });
+
+  it("keeps streams open for the next request, and has the moment of each response", async () => {
+    await target.modelConfig("d", "");
+    const before = streamCount;
+    for (let n = 0; n < 3; n += 1) {
+      const { responseNs, responses } = await target.infer(request("d"), FOR_EVER);
+      expect(responses).toBe(1);
+      expect(responseNs).toHaveLength(1);
+    }
+    expect(streamCount - before).toBe(1);
+    await Promise.all([target.infer(request("d"), FOR_EVER), target.infer(request("d"), FOR_EVER)]);
+    expect(streamCount - before).toBe(2);
+  });
+
+  it("sets traces at the server", async () => {
+    await target.setTrace({ trace_rate: "7", log_frequency: null });
+    expect(await traceRate()).toBe("7");
+  });
+
   it("goes the way of streams for decoupled models, and where it is told to", async () => {
     await target.modelConfig("d", "");
     expect(await target.infer(request("d"), FOR_EVER)).toMatchObject({ responses: 1 });
-    const streaming = createGrpcTarget({ url, headers: {}, streaming: true });
+    const streaming = createGrpcTarget({ ...PLAIN, url, streaming: true });
     expect(await streaming.infer(request("m"), FOR_EVER)).toMatchObject({ responses: 1 });
     await expect(streaming.infer(request("none"), FOR_EVER)).rejects.toThrow("unknown model: 'none'");
     streaming.close();
@@ -116,7 +164,7 @@ describe("the gRPC target", () => {
     await expect(target.infer(request("m"), AbortSignal.abort(new Error("stopped")))).rejects.toThrow(
       "stopped",
     );
-    const nowhere = createGrpcTarget({ url: "http://127.0.0.1:1", headers: {}, streaming: false });
+    const nowhere = createGrpcTarget({ ...PLAIN, url: "http://127.0.0.1:1" });
     await expect(nowhere.modelMetadata("m", "")).rejects.toMatchObject({ code: "UNAVAILABLE" });
     nowhere.close();
   });

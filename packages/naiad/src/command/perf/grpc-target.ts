@@ -9,9 +9,13 @@ import {
   ModelMetadataResponseSchema,
   ModelStatisticsRequestSchema,
   ModelStatisticsResponseSchema,
+  ModelInferResponseSchema,
   ModelStreamInferResponseSchema,
+  TraceSettingRequestSchema,
+  TraceSettingResponseSchema,
 } from "@naiad/grpc";
 import type {
+  BytesTensor,
   InferenceRequest,
   JsonObject,
   ModelMetadata,
@@ -19,27 +23,36 @@ import type {
   ParameterValue,
   StatisticDuration,
 } from "@naiad/protocol";
-import { InferenceError, invariant } from "@naiad/protocol";
-import type { PerfTarget } from "../../perf/target.ts";
-import { createGrpcCalls, grpcFrame } from "./grpc-calls.ts";
+import { InferenceError, invariant, isDatatype } from "@naiad/protocol";
+import type { InferAnswer } from "../../perf/target.ts";
+import type { CommandTarget } from "./command-target.ts";
+import type { GrpcStream } from "./grpc-calls.ts";
+import { createGrpcCalls } from "./grpc-calls.ts";
+import type { GrpcCompression } from "./grpc-messages.ts";
+import { grpcFrame } from "./grpc-messages.ts";
+import type { TlsOptions } from "./tls-options.ts";
 
 export interface GrpcTargetOptions {
   /** With the scheme `http` or `https`. */
   readonly url: string;
+  readonly tls: TlsOptions;
   readonly headers: Readonly<Record<string, string>>;
   /** Whether every request goes over a stream; those of a decoupled model do anyway. */
   readonly streaming: boolean;
+  readonly compression: GrpcCompression;
 }
 
-export interface GrpcTarget extends PerfTarget {
-  close(): void;
-}
-
-/** Triton's gRPC API over one connection. A stream carries one request. */
-export function createGrpcTarget({ url, headers, streaming }: GrpcTargetOptions): GrpcTarget {
-  const calls = createGrpcCalls(url);
+/**
+ * Triton's gRPC API over one connection. Streams stay open: each carries one request after the other, and there are as many as
+ * requests on their way.
+ */
+export function createGrpcTarget(options: GrpcTargetOptions): CommandTarget {
+  const { compression, headers, streaming, tls, url } = options;
+  const encoding = compression === "none" ? {} : { "grpc-encoding": compression };
+  const calls = createGrpcCalls({ url, tls, headers: { ...headers, ...encoding } });
   const frames = new WeakMap<InferenceRequest, Uint8Array>();
   const decoupled = new Set<string>();
+  const idleStreams: GrpcStream[] = [];
 
   async function unary<Input extends DescMessage, Output extends DescMessage>(
     method: string,
@@ -47,19 +60,42 @@ export function createGrpcTarget({ url, headers, streaming }: GrpcTargetOptions)
     init: MessageInitShape<Input>,
     output: Output,
   ): Promise<MessageShape<Output>> {
-    const message = grpcFrame(toBinary(input, create(input, init)));
-    const { messages } = await calls.call({ method, message, headers });
+    const frame = grpcFrame(toBinary(input, create(input, init)), compression);
+    const { messages } = await calls.call(method, frame);
     return fromBinary(output, messages[0] ?? new Uint8Array());
   }
 
-  function frameOf(request: InferenceRequest): Uint8Array {
+  function frameOf(request: InferenceRequest, parameters: InferenceRequest["parameters"]): Uint8Array {
     const known = frames.get(request);
     if (known !== undefined) return known;
-    const frame = grpcFrame(
-      toBinary(ModelInferRequestSchema, create(ModelInferRequestSchema, inferInit(request))),
-    );
+    const message = create(ModelInferRequestSchema, inferInit(request, parameters));
+    const frame = grpcFrame(toBinary(ModelInferRequestSchema, message), compression);
     frames.set(request, frame);
     return frame;
+  }
+
+  async function inferOverStream(request: InferenceRequest): Promise<InferAnswer> {
+    let stream = idleStreams.pop();
+    while (stream?.isOpen === false) stream = idleStreams.pop();
+    stream ??= calls.openStream("ModelStreamInfer");
+    const isDecoupled = decoupled.has(request.modelName);
+    const startMs = performance.now();
+    const responseNs: number[] = [];
+    let first: MessageShape<typeof ModelInferResponseSchema> | undefined;
+    await stream.exchange(frameOf(request, EMPTY_FINAL_RESPONSE), (message) => {
+      const nowMs = performance.now();
+      const { errorMessage, inferResponse } = fromBinary(ModelStreamInferResponseSchema, message);
+      if (errorMessage !== "") throw new InferenceError("UNKNOWN", errorMessage);
+      const final = inferResponse?.parameters["triton_final_response"]?.parameterChoice;
+      const isFinal = !isDecoupled || (final?.case === "boolParam" && final.value);
+      // What says only that nothing follows is no response.
+      if (!isDecoupled || (inferResponse?.outputs.length ?? 0) > 0) responseNs.push((nowMs - startMs) * 1e6);
+      first ??= inferResponse;
+      return isFinal ? "last" : "more";
+    });
+    idleStreams.push(stream);
+    const response = first;
+    return { responses: responseNs.length, responseNs, outputs: () => readOutputs(response) };
   }
 
   return {
@@ -86,19 +122,50 @@ export function createGrpcTarget({ url, headers, streaming }: GrpcTargetOptions)
         await unary("ModelStatistics", ModelStatisticsRequestSchema, { name }, ModelStatisticsResponseSchema),
       ),
     infer: async (request, signal) => {
-      const isStream = streaming || decoupled.has(request.modelName);
-      const method = isStream ? "ModelStreamInfer" : "ModelInfer";
-      const { messages, sendNs, receiveNs } = await calls.call(
-        { method, message: frameOf(request), headers },
-        signal,
+      calls.cancelWith(signal);
+      if (streaming || decoupled.has(request.modelName)) return inferOverStream(request);
+      const { messages, sendNs, receiveNs } = await calls.call("ModelInfer", frameOf(request, {}));
+      return {
+        responses: 1,
+        sendNs,
+        receiveNs,
+        outputs: () => readOutputs(fromBinary(ModelInferResponseSchema, messages[0] ?? new Uint8Array())),
+      };
+    },
+    setTrace: async (settings) => {
+      const values = Object.entries(
+        settings as Readonly<Record<string, string | readonly string[] | null>>,
+      ).flatMap(([name, value]) => (value === null ? [] : [[name, { value: [value].flat() }] as const]));
+      await unary(
+        "TraceSetting",
+        TraceSettingRequestSchema,
+        { settings: Object.fromEntries(values) },
+        TraceSettingResponseSchema,
       );
-      if (isStream) messages.forEach(checkStreamed);
-      return { responses: messages.length, sendNs, receiveNs };
     },
     close: () => {
       calls.close();
     },
   };
+}
+
+/** Triton's parameter for a stream: the end of every request is told. */
+const EMPTY_FINAL_RESPONSE = { triton_enable_empty_final_response: true } as const;
+
+function readOutputs(
+  response: MessageShape<typeof ModelInferResponseSchema> | undefined,
+): readonly BytesTensor[] {
+  const { outputs = [], rawOutputContents = [] } = response ?? {};
+  return outputs.map(({ datatype, name, shape }, index) => {
+    const bytes = rawOutputContents[index];
+    if (bytes === undefined || !isDatatype(datatype)) {
+      throw new InferenceError(
+        "UNSUPPORTED",
+        `output '${name}' has no raw content, which is all that is compared`,
+      );
+    }
+    return { kind: "bytes", name, datatype, shape: shape.map(Number), bytes };
+  });
 }
 
 function readMetadata({
@@ -147,7 +214,10 @@ function duration(message: MessageShape<typeof StatisticDurationSchema> | undefi
   return { count: Number(message?.count ?? 0n), ns: Number(message?.ns ?? 0n) };
 }
 
-function inferInit(request: InferenceRequest): MessageInitShape<typeof ModelInferRequestSchema> {
+function inferInit(
+  request: InferenceRequest,
+  added: InferenceRequest["parameters"],
+): MessageInitShape<typeof ModelInferRequestSchema> {
   const { inputs, modelName, modelVersion, parameters, sequence } = request;
   const tensors = inputs.map((tensor) => {
     invariant(tensor.kind === "bytes", "requests to measure with are made of bytes");
@@ -155,6 +225,7 @@ function inferInit(request: InferenceRequest): MessageInitShape<typeof ModelInfe
   });
   const all: Readonly<Record<string, ParameterValue>> = {
     ...parameters,
+    ...added,
     ...(sequence !== undefined && {
       sequence_id: sequence.id,
       sequence_start: sequence.start,
@@ -175,9 +246,4 @@ function parameterInit(value: ParameterValue): MessageInitShape<typeof InferPara
   if (typeof value === "boolean") return { parameterChoice: { case: "boolParam", value } };
   if (typeof value === "bigint") return { parameterChoice: { case: "int64Param", value } };
   return { parameterChoice: { case: "doubleParam", value } };
-}
-
-function checkStreamed(message: Uint8Array): void {
-  const { errorMessage } = fromBinary(ModelStreamInferResponseSchema, message);
-  if (errorMessage !== "") throw new InferenceError("UNKNOWN", errorMessage);
 }

@@ -1,29 +1,19 @@
-import type { ClientRequest, IncomingMessage } from "node:http";
-import { Agent as HttpAgent, request as httpRequest } from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { createFetchTransport, createInferenceClient } from "@naiad/client";
 import type { InferenceRequest, StatusCode, TensorTransfer } from "@naiad/protocol";
-import { allTensors, encodeInferRequest, InferenceError } from "@naiad/protocol";
+import { allTensors, decodeInferResponse, encodeInferRequest, InferenceError } from "@naiad/protocol";
 import { createClientTarget } from "../../perf/client-target.ts";
-import type { InferTiming, PerfTarget } from "../../perf/target.ts";
+import type { CommandTarget } from "./command-target.ts";
+import { createHttpConnections, httpMessage } from "./http-connections.ts";
+import type { HttpResponse } from "./http-response.ts";
+import type { TlsOptions } from "./tls-options.ts";
 
 export interface HttpTargetOptions {
   /** With its scheme and without a slash at its end. */
   readonly url: string;
+  readonly tls: TlsOptions;
   readonly headers: Readonly<Record<string, string>>;
   readonly inputs: TensorTransfer;
   readonly outputs: TensorTransfer;
-}
-
-export interface HttpTarget extends PerfTarget {
-  /** Ends its connections. */
-  close(): void;
-}
-
-/** What is sent for a request, made once. */
-interface Body {
-  readonly bytes: Uint8Array;
-  readonly headers: Readonly<Record<string, string | number>>;
 }
 
 const STATUS_CODES: ReadonlyMap<number, StatusCode> = new Map([
@@ -35,118 +25,121 @@ const STATUS_CODES: ReadonlyMap<number, StatusCode> = new Map([
   [503, "UNAVAILABLE"],
 ]);
 
-/** Triton's HTTP API over connections that stay open. Answers are read to their end and not decoded. */
-export function createHttpTarget({ url, headers, inputs, outputs }: HttpTargetOptions): HttpTarget {
-  const isTls = url.startsWith("https:");
-  const agent = isTls ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
-  const send = isTls ? httpsRequest : httpRequest;
-  const { hostname, port, pathname } = new URL(url);
-  const base = pathname.replace(/\/$/, "");
-  const client = createClientTarget(createInferenceClient(createFetchTransport({ url, headers })), "HTTP");
-  const bodies = new WeakMap<InferenceRequest, Body>();
-  /** What an abort ends. */
-  const live = new Set<ClientRequest>();
+/** Triton's HTTP API over connections that stay open. Answers are read to their end, and decoded where somebody asks for outputs. */
+export function createHttpTarget({ url, tls, headers, inputs, outputs }: HttpTargetOptions): CommandTarget {
+  const server = new URL(url);
+  const base = server.pathname.replace(/\/$/, "");
+  const connections = createHttpConnections({ url: server, tls });
+  const fetch = fetchOver(server, connections.send);
+  const client = createInferenceClient(createFetchTransport({ url, headers, fetch }));
+  const messages = new WeakMap<InferenceRequest, Uint8Array>();
   let watched: AbortSignal | undefined;
 
-  function bodyOf(request: InferenceRequest): Body {
-    const known = bodies.get(request);
+  function messageOf(request: InferenceRequest): Uint8Array {
+    const known = messages.get(request);
     if (known !== undefined) return known;
-    const message = encodeInferRequest(request, { inputs: allTensors(inputs), outputs: allTensors(outputs) });
-    const body = {
-      bytes: message.body,
+    const { binaryLength, body, headerLength } = encodeInferRequest(request, {
+      inputs: allTensors(inputs),
+      outputs: allTensors(outputs),
+    });
+    const message = httpMessage(server, {
+      method: "POST",
+      path: base + inferPath(request),
       headers: {
         ...headers,
-        "content-length": message.body.length,
-        ...(message.binaryLength > 0
+        ...(binaryLength > 0
           ? {
-              "content-type": "application/octet-stream",
-              "inference-header-content-length": message.headerLength,
+              "Content-Type": "application/octet-stream",
+              "Inference-Header-Content-Length": headerLength,
             }
-          : { "content-type": "application/json" }),
+          : { "Content-Type": "application/json" }),
       },
-    };
-    bodies.set(request, body);
-    return body;
-  }
-
-  function pathOf({ modelName, modelVersion }: InferenceRequest): string {
-    const version = modelVersion === "" ? "" : `/versions/${encodeURIComponent(modelVersion)}`;
-    return `${base}/v2/models/${encodeURIComponent(modelName)}${version}/infer`;
+      body,
+    });
+    messages.set(request, message);
+    return message;
   }
 
   function endWith(signal: AbortSignal): void {
+    signal.throwIfAborted();
     if (watched === signal) return;
     watched = signal;
-    signal.addEventListener(
-      "abort",
-      () => {
-        for (const request of live) request.destroy(new Error("stopped"));
-      },
-      { once: true },
-    );
+    signal.addEventListener("abort", () => {
+      connections.destroy(new Error("stopped"));
+    });
   }
 
   return {
-    ...client,
-    infer: (request, signal) => {
-      signal.throwIfAborted();
+    ...createClientTarget(client, { name: "HTTP", nowNs: () => performance.now() * 1e6 }),
+    infer: async (request, signal) => {
       endWith(signal);
-      const body = bodyOf(request);
-      const options = { agent, hostname, port, path: pathOf(request), method: "POST", headers: body.headers };
-      return new Promise<InferTiming>((resolve, reject) => {
-        const startMs = performance.now();
-        let sentMs = startMs;
-        const outgoing = send(options, (answer) => {
-          const firstMs = performance.now();
-          readAnswer(answer).then(
-            () => {
-              live.delete(outgoing);
-              resolve({
-                responses: 1,
-                sendNs: (Math.min(sentMs, firstMs) - startMs) * 1e6,
-                receiveNs: (performance.now() - firstMs) * 1e6,
-              });
-            },
-            (error: unknown) => {
-              live.delete(outgoing);
-              reject(InferenceError.from(error));
-            },
-          );
+      const { response, sendNs, receiveNs } = await connections
+        .send(messageOf(request))
+        .catch((error: unknown) => {
+          const { code, message } = InferenceError.from(error);
+          throw new InferenceError(code, `${url}: ${message}`, { cause: error });
         });
-        live.add(outgoing);
-        outgoing.once("error", (error) => {
-          live.delete(outgoing);
-          reject(new InferenceError("UNAVAILABLE", `${url}: ${error.message}`, { cause: error }));
-        });
-        outgoing.end(body.bytes, () => {
-          sentMs = performance.now();
-        });
-      });
+      if (response.status !== 200) throw errorOf(response);
+      requireAnswer(response, url);
+      return { responses: 1, sendNs, receiveNs, outputs: () => outputsIn(response) };
+    },
+    setTrace: async (settings) => {
+      await client.updateTraceSettings(settings);
     },
     close: () => {
-      agent.destroy();
+      connections.destroy(new Error("closed"));
     },
   };
 }
 
-/** Rejects with the server's error. */
-async function readAnswer(answer: IncomingMessage): Promise<void> {
-  if (answer.statusCode === 200) {
-    await new Promise<void>((resolve, reject) => {
-      answer.once("end", resolve);
-      answer.once("error", reject);
-      answer.once("close", () => {
-        reject(new InferenceError("UNAVAILABLE", "the connection ended in the middle of an answer"));
-      });
-      answer.resume();
+function inferPath({ modelName, modelVersion }: InferenceRequest): string {
+  const version = modelVersion === "" ? "" : `/versions/${encodeURIComponent(modelVersion)}`;
+  return `/v2/models/${encodeURIComponent(modelName)}${version}/infer`;
+}
+
+/** What of `fetch` a transport needs, over the same connections: they have the options of TLS, which Node's `fetch` does not take. */
+function fetchOver(
+  server: URL,
+  send: ReturnType<typeof createHttpConnections>["send"],
+): (url: string, init: RequestInit) => Promise<Response> {
+  return async (target, { body, headers, method }) => {
+    const { pathname, search } = new URL(target);
+    const message = httpMessage(server, {
+      method: method ?? "GET",
+      path: pathname + search,
+      headers: Object.fromEntries(new Headers(headers)),
+      ...(body !== undefined &&
+        body !== null && { body: new Uint8Array(await new Response(body).arrayBuffer()) }),
     });
-    return;
-  }
-  const pieces: Buffer[] = [];
-  for await (const piece of answer) pieces.push(piece as Buffer);
-  const text = Buffer.concat(pieces).toString("utf8");
-  const status = answer.statusCode ?? 0;
-  throw new InferenceError(STATUS_CODES.get(status) ?? "INTERNAL", errorIn(text) ?? `HTTP status ${status}`);
+    const { response } = await send(message);
+    const bytes = response.body();
+    const type = response.header("content-type");
+    return new Response(bytes.length === 0 ? null : Uint8Array.from(bytes), {
+      status: response.status,
+      ...(type !== undefined && { headers: { "content-type": type } }),
+    });
+  };
+}
+
+function outputsIn(response: HttpResponse): ReturnType<typeof decodeInferResponse>["outputs"] {
+  const length = response.header("inference-header-content-length");
+  return decodeInferResponse({
+    body: response.body(),
+    ...(length !== undefined && { headerLength: Number(length) }),
+  }).outputs;
+}
+
+/** Every inference is not decoded, but what a web site or a proxy says in place of the server is not measured as one. */
+function requireAnswer(response: HttpResponse, url: string): void {
+  const type = response.header("content-type");
+  if (type === undefined || /^application\/(?:octet-stream|json)\b/i.test(type)) return;
+  throw new InferenceError("UNAVAILABLE", `${url} answers with '${type}', which is no inference`);
+}
+
+function errorOf(response: HttpResponse): InferenceError {
+  const { status } = response;
+  const text = new TextDecoder().decode(response.body());
+  return new InferenceError(STATUS_CODES.get(status) ?? "INTERNAL", errorIn(text) ?? `HTTP status ${status}`);
 }
 
 function errorIn(text: string): string | undefined {

@@ -1,4 +1,5 @@
 import type { Clock } from "@naiad/core";
+import { LONGEST_TIMER_MS } from "../longest-timer.ts";
 
 /** A timeout of Node.js comes up to so much late. */
 const TIMEOUT_SLACK_MS = 1.2;
@@ -17,7 +18,7 @@ export function createNodeClock(): Clock {
         const remainingMs = (dueNs - nowNs()) / 1e6;
         if (remainingMs <= 0) wake();
         else if (remainingMs > 2 * TIMEOUT_SLACK_MS) {
-          const timer = setTimeout(step, remainingMs - TIMEOUT_SLACK_MS);
+          const timer = setTimeout(step, Math.min(remainingMs - TIMEOUT_SLACK_MS, LONGEST_TIMER_MS));
           cancel = () => {
             clearTimeout(timer);
           };

@@ -1,160 +1,195 @@
 import { readFile } from "node:fs/promises";
-import type { ParameterValue } from "@naiad/protocol";
-import type { LoadRange } from "../../perf/load-range.ts";
-import { parseRange } from "../../perf/load-range.ts";
-import { PERF_DEFAULTS } from "../../perf/measure.ts";
-import type { Measurement, MeasurementRule, PerfLoad } from "../../perf/run-measurement.ts";
+import type { ParameterValue, TraceSettingsUpdate } from "@naiad/protocol";
+import type { MeasureSettings } from "../../perf/measure-settings.ts";
+import { measurementPlan } from "../../perf/measure-settings.ts";
 import { UsageError } from "../command-io.ts";
 import { parseCommandLine } from "../parse-command-line.ts";
-import { asUsage, inputDataOption, serverUrl, shapeOptions } from "../server-options.ts";
-import { ABSENT_OPTIONS, PERF_OPTIONS } from "./perf-flags.ts";
+import { asUsage, shapeOptions } from "../server-options.ts";
+import type { Connection } from "./connection-options.ts";
+import { connectionOf, traceOf } from "./connection-options.ts";
+import type { InputSource } from "./input-files.ts";
+import { inputDataOf, readInputSource } from "./input-files.ts";
+import type { Values } from "./option-values.ts";
+import { oneOf, wholeNumber } from "./option-values.ts";
+import type { PageOptions } from "./page/page-options.ts";
+import { pageOptions } from "./page/page-options.ts";
+import { IDLE_OPTIONS, PERF_OPTIONS, REFUSED_OPTIONS } from "./perf-flags.ts";
 
 export interface PerfCommand {
-  readonly transport: "http" | "grpc";
-  readonly streaming: boolean;
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly tensorFormats: { readonly inputs: "binary" | "json"; readonly outputs: "binary" | "json" };
-  readonly measurement: Pick<
-    Measurement,
-    "modelName" | "modelVersion" | "data" | "load" | "rule" | "sequences" | "parameters" | "keepMoments"
-  >;
+  readonly kind: "measure";
+  readonly way: Connection | PageOptions;
+  readonly settings: Omit<MeasureSettings, "inputData">;
+  readonly input: InputSource;
+  /** What the report says of calls, where it was said here. */
+  readonly calls: "synchronous" | "asynchronous" | undefined;
+  readonly trace: TraceSettingsUpdate | undefined;
+  readonly metrics: { readonly url: string; readonly intervalMs: number } | undefined;
   readonly csvFile: string | undefined;
   readonly verboseCsv: boolean;
   readonly profileFile: string | undefined;
   readonly verbose: boolean;
   readonly json: boolean;
+  /** What was given and has no effect. */
+  readonly warnings: readonly string[];
 }
 
 /** Throws a `UsageError` for what makes no sense; rejects where a file cannot be read. */
-export async function readPerfOptions(argv: readonly string[]): Promise<PerfCommand | "help"> {
-  const { positionals, values } = parseCommandLine(argv, PERF_OPTIONS);
-  if (values.help === true) return "help";
+export async function readPerfOptions(
+  argv: readonly string[],
+): Promise<PerfCommand | { readonly kind: "help" | "version" }> {
+  const { positionals, values } = parseCommandLine(withNegativeNumbers(argv), PERF_OPTIONS);
+  if (values.help === true) return { kind: "help" };
+  if (values.version === true) return { kind: "version" };
   const [extra] = positionals;
   if (extra !== undefined) throw new UsageError(`'${extra}' is no option; the model is named with -m`);
-  for (const [name, reason] of Object.entries(ABSENT_OPTIONS)) {
-    const value = values[name as keyof typeof ABSENT_OPTIONS];
-    if (value !== undefined && value !== "none") throw new UsageError(`--${name}: ${reason}`);
-  }
+  refuseAbsent(values);
   const modelName = values["model-name"];
   if (modelName === undefined) throw new UsageError("the model is missing: -m NAME");
-  const streaming = values.streaming === true;
-  const transport = transportOf(values.transport ?? values.protocol ?? "http", streaming);
   oneOf("service-kind", values["service-kind"], ["triton"]);
-  const count = (name: CountName, otherwise: number): number => wholeNumber(name, values[name]) ?? otherwise;
-  const length = wholeNumber("sequence-length", values["sequence-length"]);
-  const stringData = values["string-data"];
+  const settings = await settingsOf(modelName, values);
+  const input = await readInputSource(inputOptions(values));
+  // What makes no sense is told before a server is asked.
+  asUsage(() => measurementPlan({ ...settings, inputData: inputDataOf(input) }, flagOf));
+  const isVerboseCsv = values["verbose-csv"] === true;
   return {
-    transport,
-    streaming,
-    url: serverUrl(values.url ?? (transport === "grpc" ? "localhost:8001" : "localhost:8000")),
-    headers: headersOf(values.header ?? []),
-    tensorFormats: {
-      inputs: oneOf("input-tensor-format", values["input-tensor-format"], ["binary", "json"]) ?? "binary",
-      outputs: oneOf("output-tensor-format", values["output-tensor-format"], ["binary", "json"]) ?? "binary",
-    },
-    measurement: {
-      modelName,
-      modelVersion: values["model-version"] ?? "",
-      data: {
-        data: await inputDataOption(values["input-data"] ?? "random"),
-        batchSize: Math.max(count("batch-size", 1), 1),
-        shapes: shapeOptions(values.shape ?? []),
-        stringLength: count("string-length", PERF_DEFAULTS.stringLength),
-        ...(stringData !== undefined && { stringData }),
-      },
-      load: await loadOf(values),
-      rule: ruleOf(values),
-      sequences: {
-        count: Math.max(count("num-of-sequences", PERF_DEFAULTS.sequenceCount), 1),
-        lengthVariation: count("sequence-length-variation", PERF_DEFAULTS.sequenceLengthVariation),
-        idRange: idRangeOf(values["sequence-id-range"] ?? "1"),
-        ...(length !== undefined && { length: Math.max(length, 1) }),
-      },
-      parameters: Object.fromEntries((values["request-parameter"] ?? []).map(parameterOf)),
-      keepMoments: values["profile-export-file"] !== undefined,
-    },
+    kind: "measure",
+    way: await wayOf(values),
+    settings,
+    input,
+    calls: callsOf(values),
+    trace: traceOf(values),
+    metrics: metricsOf(values),
     csvFile: values["latency-report-file"],
-    verboseCsv: values["verbose-csv"] === true,
+    verboseCsv: isVerboseCsv,
     profileFile: values["profile-export-file"],
     verbose: values.verbose === true,
     json: values.json === true,
+    warnings: Object.entries(IDLE_OPTIONS)
+      .filter(([name]) => values[name as keyof typeof IDLE_OPTIONS] !== undefined)
+      .map(([name, reason]) => `--${name} has no effect: ${reason}`),
   };
 }
 
-type Values = ReturnType<typeof parseCommandLine<typeof PERF_OPTIONS>>["values"];
-type CountName =
-  | "batch-size"
-  | "string-length"
-  | "num-of-sequences"
-  | "sequence-length"
-  | "sequence-length-variation"
-  | "measurement-interval"
-  | "measurement-request-count"
-  | "max-trials"
-  | "request-count"
-  | "warmup-request-count"
-  | "latency-threshold"
-  | "percentile";
-
-function transportOf(text: string, isStreaming: boolean): "http" | "grpc" {
-  if (text === "port" || text === "fetch") {
-    throw new UsageError(`--transport ${text} is measured in a page, by measure() of 'naiad/perf'`);
-  }
-  const transport = oneOf("transport", text, ["http", "grpc"]) ?? "http";
-  if (isStreaming && transport === "http") {
-    throw new UsageError("--streaming: Triton's HTTP API has no streaming inference, so it needs -i grpc");
-  }
-  return transport;
+/** Node's parser takes `-1` for an option of its own where it follows the option that it belongs to. */
+function withNegativeNumbers(argv: readonly string[]): readonly string[] {
+  return argv.flatMap((word, index) => {
+    const next = argv[index + 1] ?? "";
+    if (/^--[a-z-]+$/.test(word) && /^-\d+$/.test(next)) return [`${word}=${next}`];
+    return /^-\d+$/.test(word) && /^--[a-z-]+$/.test(argv[index - 1] ?? "") ? [] : [word];
+  });
 }
 
-function headersOf(texts: readonly string[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    texts.map((text) => {
-      const [, name, value = ""] = /^([^:\s]+):\s*(.*)$/.exec(text) ?? [];
-      if (name === undefined) throw new UsageError(`-H must be NAME:VALUE, but it is '${text}'`);
-      return [name, value];
-    }),
-  );
+function refuseAbsent(values: Values): void {
+  for (const [name, reason] of Object.entries(REFUSED_OPTIONS)) {
+    const value = values[name as keyof typeof REFUSED_OPTIONS];
+    if (value !== undefined && value !== "none") throw new UsageError(`--${name}: ${reason}`);
+  }
 }
 
-async function loadOf(values: Values): Promise<PerfLoad> {
-  const concurrency = values["concurrency-range"];
-  const rate = values["request-rate-range"];
+async function wayOf(values: Values): Promise<Connection | PageOptions> {
+  const text = (values.transport ?? values.protocol ?? "http").toLowerCase();
+  const option = values.transport === undefined ? "protocol" : "transport";
+  const transport = oneOf(option, text, ["http", "grpc", "port", "fetch"]) ?? "http";
+  switch (transport) {
+    case "http":
+    case "grpc":
+      if (values["model-repository"] !== undefined) {
+        throw new UsageError(
+          "--model-repository needs --transport port or fetch; other servers have their own",
+        );
+      }
+      return connectionOf(transport, values);
+    case "port":
+    case "fetch":
+      return pageOptions(transport, values);
+  }
+}
+
+function callsOf(values: Values): PerfCommand["calls"] {
+  if (values.async === true && values.sync === true) {
+    throw new UsageError("only one of --async and --sync can be given");
+  }
+  if (values.async === true) return "asynchronous";
+  return values.sync === true ? "synchronous" : undefined;
+}
+
+function metricsOf(values: Values): PerfCommand["metrics"] {
+  const { "metrics-interval": interval, "metrics-url": url = "localhost:8002/metrics" } = values;
+  if (values["collect-metrics"] !== true) {
+    if (interval === undefined && values["metrics-url"] === undefined) return undefined;
+    throw new UsageError("--metrics-url and --metrics-interval need --collect-metrics");
+  }
+  const intervalMs = wholeNumber("metrics-interval", interval) ?? 1000;
+  if (intervalMs === 0) throw new UsageError("--metrics-interval must be above 0");
+  return { url: url.includes("://") ? url : `http://${url}`, intervalMs };
+}
+
+function inputOptions(values: Values): readonly string[] {
+  const directory = values["data-directory"];
+  const zero = values["deprecated-zero-input"] === true ? ["zero"] : [];
+  return [...(values["input-data"] ?? []), ...(directory === undefined ? [] : [directory]), ...zero];
+}
+
+/** perf_analyzer's older names for a concurrency: one, or all up to the largest. */
+function concurrencyRange(values: Values): string | undefined {
+  const range = values["concurrency-range"];
+  const single = values["deprecated-concurrency"];
+  const isDynamic = values["deprecated-dynamic"] === true;
+  if (range !== undefined && (single !== undefined || isDynamic)) {
+    throw new UsageError("-t, -c and -d are older names that cannot be used with --concurrency-range");
+  }
+  if (!isDynamic) return range ?? single;
+  return `${single ?? "1"}:${values["deprecated-max-concurrency"] ?? "0"}`;
+}
+
+async function settingsOf(modelName: string, values: Values): Promise<PerfCommand["settings"]> {
   const intervals = values["request-intervals"];
-  if ([concurrency, rate, intervals].filter((option) => option !== undefined).length > 1) {
-    throw new UsageError(
-      "only one of --concurrency-range, --request-rate-range and --request-intervals can be given",
-    );
-  }
-  if (intervals !== undefined) return { kind: "intervals", intervalsNs: await intervalsIn(intervals) };
-  const search = values["binary-search"] === true ? "binary" : "linear";
-  const range =
-    rate === undefined
-      ? rangeOf(concurrency ?? PERF_DEFAULTS.concurrency, "--concurrency-range")
-      : rangeOf(rate, "--request-rate-range");
-  const hasLimit = (wholeNumber("latency-threshold", values["latency-threshold"]) ?? 0) > 0;
-  if (!hasLimit && (search === "binary" || range.end === 0)) {
-    throw new UsageError(
-      `${search === "binary" ? "--binary-search" : "a range without an end"} needs --latency-threshold`,
-    );
-  }
-  if (rate === undefined) {
-    if (![range.start, range.end, range.step].every(Number.isInteger)) {
-      throw new UsageError(`--concurrency-range must be of whole numbers, but it is '${concurrency ?? ""}'`);
-    }
-    return { kind: "concurrency", range, search };
-  }
-  const distribution = oneOf("request-distribution", values["request-distribution"], ["constant", "poisson"]);
-  return { kind: "request-rate", range, search, distribution: distribution ?? "constant" };
+  const settings = {
+    modelName,
+    modelVersion: values["model-version"],
+    concurrencyRange: concurrencyRange(values),
+    requestRateRange: values["request-rate-range"],
+    requestDistribution: oneOf("request-distribution", values["request-distribution"], [
+      "constant",
+      "poisson",
+    ]),
+    requestIntervals: intervals === undefined ? undefined : await intervalsIn(intervals),
+    binarySearch: values["binary-search"],
+    shapes: shapeOptions(values.shape ?? []),
+    stringData: values["string-data"],
+    stringLength: wholeNumber("string-length", values["string-length"]),
+    batchSize: wholeNumber("batch-size", values["batch-size"]),
+    requestParameters: Object.fromEntries((values["request-parameter"] ?? []).map(parameterOf)),
+    measurementMode: oneOf("measurement-mode", values["measurement-mode"], ["time_windows", "count_windows"]),
+    measurementInterval: wholeNumber("measurement-interval", values["measurement-interval"]),
+    measurementRequestCount: wholeNumber("measurement-request-count", values["measurement-request-count"]),
+    requestCount: wholeNumber("request-count", values["request-count"]),
+    warmupRequestCount: wholeNumber("warmup-request-count", values["warmup-request-count"]),
+    stabilityPercentage: percentage("stability-percentage", values["stability-percentage"]),
+    maxTrials: wholeNumber("max-trials", values["max-trials"]),
+    percentile: values.percentile === "-1" ? undefined : wholeNumber("percentile", values.percentile),
+    latencyThreshold: wholeNumber("latency-threshold", values["latency-threshold"]),
+    numOfSequences: wholeNumber("num-of-sequences", values["num-of-sequences"]),
+    sequenceLength: wholeNumber("sequence-length", values["sequence-length"]),
+    sequenceLengthVariation: wholeNumber("sequence-length-variation", values["sequence-length-variation"]),
+    sequenceIdRange: values["sequence-id-range"],
+    blsComposingModels: values["bls-composing-models"],
+    keepMoments: values["profile-export-file"] !== undefined,
+  };
+  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
+  // Absent is what is undefined.
+  return Object.fromEntries(given) as unknown as PerfCommand["settings"];
 }
 
-function rangeOf(text: string, name: string): LoadRange {
-  return asUsage(() => parseRange(text, name));
+/** What a setting is called here. */
+export function flagOf(name: keyof MeasureSettings): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 async function intervalsIn(path: string): Promise<readonly number[]> {
-  const text = await readFile(path, "utf8");
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    throw new UsageError(`--request-intervals '${path}': ${String(error)}`, { cause: error });
+  });
   const numbers = text
     .split(/\s+/)
     .filter((word) => word !== "")
@@ -162,57 +197,24 @@ async function intervalsIn(path: string): Promise<readonly number[]> {
   if (numbers.length === 0 || numbers.some((number) => !(number >= 0))) {
     throw new UsageError(`--request-intervals '${path}' must hold microseconds, one number a line`);
   }
-  return numbers.map((microseconds) => microseconds * 1e3);
+  return numbers;
 }
 
-function ruleOf(values: Values): MeasurementRule {
-  const count = (name: CountName): number | undefined => wholeNumber(name, values[name]);
-  const mode = oneOf("measurement-mode", values["measurement-mode"], ["time_windows", "count_windows"]);
-  const percentile = values.percentile === "-1" ? undefined : count("percentile");
-  if (percentile !== undefined && (percentile < 1 || percentile > 100)) {
-    throw new UsageError(`--percentile must be from 1 to 100, or -1 for the mean, but it is ${percentile}`);
-  }
-  const intervalMs = count("measurement-interval") ?? PERF_DEFAULTS.measurementIntervalMs;
-  if (intervalMs === 0) throw new UsageError("--measurement-interval must be above 0");
-  const stability = values["stability-percentage"];
-  const stabilityPercent = stability === undefined ? PERF_DEFAULTS.stabilityPercent : Number(stability);
-  if (!(stabilityPercent >= 0))
-    throw new UsageError(`-s must be a percentage, but it is '${stability ?? ""}'`);
-  return {
-    window:
-      mode === "count_windows"
-        ? {
-            kind: "count",
-            requests: count("measurement-request-count") ?? PERF_DEFAULTS.measurementRequestCount,
-          }
-        : { kind: "time", durationNs: intervalMs * 1e6 },
-    stabilityPercent,
-    maxTrials: Math.max(count("max-trials") ?? PERF_DEFAULTS.maxTrials, 1),
-    percentile,
-    latencyLimitNs: (count("latency-threshold") ?? 0) * 1e6,
-    warmupRequests: count("warmup-request-count") ?? 0,
-    requestCount: count("request-count") ?? 0,
-  };
-}
-
-function idRangeOf(text: string): { readonly start: number; readonly end?: number } {
-  const [, start, end] = /^(\d{1,15})(?::(\d{1,15}))?$/.exec(text) ?? [];
-  if (start === undefined || Number(start) === 0 || (end !== undefined && Number(end) <= Number(start))) {
-    throw new UsageError(
-      `--sequence-id-range must be START[:END], START above 0 and below END, but it is '${text}'`,
-    );
-  }
-  return { start: Number(start), ...(end !== undefined && { end: Number(end) }) };
+function percentage(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
+  throw new UsageError(`--${name} must be a percentage, but it is '${text}'`);
 }
 
 function parameterOf(text: string): readonly [string, ParameterValue] {
   const [, name, value = "", type = "string"] =
-    /^([^:]+):(.*?)(?::(int|string|bool|boolean|double|float))?$/.exec(text) ?? [];
+    /^([^:]+):(.*?)(?::(int|uint|string|bool|boolean|double|float))?$/.exec(text) ?? [];
   if (name === undefined || !text.includes(":")) {
     throw new UsageError(`--request-parameter must be NAME:VALUE[:TYPE], but it is '${text}'`);
   }
   switch (type) {
     case "int":
+    case "uint":
       if (!/^-?\d{1,18}$/.test(value)) throw new UsageError(`--request-parameter '${text}' has no integer`);
       return [name, BigInt(value)];
     case "bool":
@@ -220,25 +222,11 @@ function parameterOf(text: string): readonly [string, ParameterValue] {
       return [name, value.toLowerCase() === "true"];
     case "double":
     case "float":
+      if (value.trim() === "" || Number.isNaN(Number(value))) {
+        throw new UsageError(`--request-parameter '${text}' has no number`);
+      }
       return [name, Number(value)];
     default:
       return [name, value];
   }
-}
-
-function wholeNumber(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^\d{1,12}$/.test(text)) return Number(text);
-  throw new UsageError(`--${name} must be a whole number, but it is '${text}'`);
-}
-
-function oneOf<Choice extends string>(
-  name: string,
-  text: string | undefined,
-  choices: readonly Choice[],
-): Choice | undefined {
-  if (text === undefined) return undefined;
-  const choice = choices.find((candidate) => candidate === text);
-  if (choice !== undefined) return choice;
-  throw new UsageError(`--${name} must be one of ${choices.join(", ")}, but it is '${text}'`);
 }

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { main } from "../index.ts";
+import { PERF_OPTIONS } from "./perf-flags.ts";
 
 /** A model `m` that answers at once, and what it was asked. */
 interface Stand {
@@ -15,11 +16,17 @@ interface Stand {
     readonly headers: IncomingMessage["headers"];
     readonly body: Buffer;
   }[];
+  readonly traces: readonly string[];
   close(): Promise<void>;
 }
 
-async function openStand(failsAt = -1): Promise<Stand> {
+async function openStand({
+  failsAt = -1,
+  inferType = "application/json",
+  isBare = false,
+} = {}): Promise<Stand> {
   const requests: { url: string; headers: IncomingMessage["headers"]; body: Buffer }[] = [];
+  const traces: string[] = [];
   const server: Server = createServer((request, response) => {
     const pieces: Buffer[] = [];
     request.on("data", (piece: Buffer) => pieces.push(piece));
@@ -27,11 +34,25 @@ async function openStand(failsAt = -1): Promise<Stand> {
       const url = request.url ?? "";
       if (url.endsWith("/infer")) {
         requests.push({ url, headers: request.headers, body: Buffer.concat(pieces) });
+        response.setHeader("content-type", inferType);
         if (requests.length === failsAt) response.writeHead(400).end('{"error":"no more"}');
         else response.end('{"model_name":"m","model_version":"1","outputs":[]}');
         return;
       }
+      if (isBare && url !== "/v2/models/m") {
+        response.writeHead(404).end("Not Found");
+        return;
+      }
+      if (url === "/metrics") {
+        response.end('nv_gpu_utilization{gpu_uuid="GPU-a"} 0.25\n');
+        return;
+      }
       response.setHeader("content-type", "application/json");
+      if (url.endsWith("/trace/setting")) {
+        traces.push(Buffer.concat(pieces).toString());
+        response.end('{"trace_level":["OFF"],"trace_rate":"1","trace_count":"-1","trace_mode":"triton"}');
+        return;
+      }
       response.end(JSON.stringify(documentAt(url, requests.length)));
     });
   });
@@ -39,6 +60,7 @@ async function openStand(failsAt = -1): Promise<Stand> {
   return {
     url: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
+    traces,
     close: () =>
       new Promise((resolve) => {
         server.close(() => {
@@ -84,7 +106,7 @@ function documentAt(url: string, count: number): object {
     versions: ["1"],
     platform: "p",
     inputs: [{ name: "x", datatype: "INT32", shape: [-1, 2] }],
-    outputs: [],
+    outputs: [{ name: "y", datatype: "INT32", shape: [-1, 1] }],
   };
 }
 
@@ -109,6 +131,28 @@ async function perf(...argv: readonly string[]) {
   return { code, out, error };
 }
 
+/** Of 2.45 and later, for Triton and for what it calls a server at all. */
+const PERF_ANALYZER_OPTIONS: readonly string[] =
+  `--version --help -h -m -x -v -b -u -i -f -H -a -p -l -s -r -t -c -d -z
+  --bls-composing-models --model-signature-name --service-kind --endpoint --async --sync --measurement-interval --measurement-mode
+  --measurement-request-count --concurrency-range --periodic-concurrency-range --request-period --request-parameter
+  --request-rate-range --request-distribution --request-intervals --serial-sequences --binary-search --num-of-sequences
+  --latency-threshold --max-threads --stability-percentage --max-trials --percentile --warmup-request-count --request-count
+  --input-data --shared-memory --output-shared-memory-size --shape --sequence-length --sequence-length-variation
+  --sequence-id-range --string-length --string-data --input-tensor-format --output-tensor-format --data-directory
+  --ssl-grpc-use-ssl --ssl-grpc-root-certifications-file --ssl-grpc-private-key-file --ssl-grpc-certificate-chain-file
+  --ssl-https-verify-peer --ssl-https-verify-host --ssl-https-ca-certificates-file --ssl-https-client-certificate-file
+  --ssl-https-client-certificate-type --ssl-https-private-key-file --ssl-https-private-key-type --profile-export-file
+  --streaming --grpc-compression-algorithm --trace-file --trace-level --trace-rate --trace-count --log-frequency
+  --triton-server-directory --model-repository --verbose-csv --collect-metrics --metrics-url --metrics-interval`
+    .split(/\s+/)
+    .filter((option) => option !== "");
+
+const listeners = {
+  SIGINT: process.listenerCount("SIGINT"),
+  SIGTERM: process.listenerCount("SIGTERM"),
+} as const;
+
 const QUICK = ["-m", "m", "-p", "30", "-s", "1000", "-r", "3"] as const;
 
 describe("naiad perf", () => {
@@ -125,7 +169,9 @@ describe("naiad perf", () => {
     expect(error).toEqual([]);
     expect(code).toBe(0);
     const text = out.join("\n");
-    expect(text).toMatch(/^\*\*\* Measurement Settings \*\*\*\n {2}Batch size: 1\n/);
+    expect(text).toMatch(
+      /^\*\*\* Measurement Settings \*\*\*\n {2}Batch size: 1\n {2}Service Kind: Triton\n/,
+    );
     expect(text).toMatch(
       /Request concurrency: 2\n {2}Client:\n {4}Request count: \d+\n {4}Throughput: [\d.]+ infer\/sec/,
     );
@@ -225,8 +271,85 @@ describe("naiad perf", () => {
     expect(written.experiments[0]?.requests).toHaveLength(5);
   });
 
+  it("compares outputs with validation_data, and fails where they differ", async () => {
+    const file = join(folder, "data.json");
+    await writeFile(file, '{"data":[{"x":[1,2]}],"validation_data":[{"y":[5]}]}');
+    const argv = ["-m", "m", "-u", stand.url, "--request-count", "2", "--input-data", file];
+    const { code, error } = await perf(...argv);
+    expect(code).toBe(1);
+    expect(error).toEqual(["naiad perf: Output doesn't match expected output: there is no output 'y'"]);
+  });
+
+  it("takes a directory with a file for each input", async () => {
+    const directory = await mkdtemp(join(folder, "inputs-"));
+    await writeFile(join(directory, "x"), Buffer.from(Int32Array.of(6, 7).buffer));
+    await perf("-m", "m", "-u", stand.url, "--request-count", "1", "--data-directory", directory);
+    const { body, headers } = stand.requests[0] ?? {};
+    const content = body?.subarray(Number(headers?.["inference-header-content-length"]));
+    expect([...(content ?? [])]).toEqual([6, 0, 0, 0, 7, 0, 0, 0]);
+  });
+
+  it("reads the server's metrics, and fails where there are none", async () => {
+    const csv = join(folder, "m.csv");
+    const argv = ["-m", "m", "-u", stand.url, "--request-count", "5", "--collect-metrics", "-f", csv];
+    const { code, out } = await perf(...argv, "--verbose-csv", "--metrics-url", `${stand.url}/metrics`);
+    expect(code).toBe(0);
+    expect(out.join("\n")).toMatch(
+      /\n {2}Server Prometheus Metrics:\n {4}Avg GPU Utilization:\n {6}GPU-a : 25%\n {4}Avg GPU Power Usage:\n/,
+    );
+    expect(await readFile(csv, "utf8")).toMatch(
+      /,Max GPU Memory Usage,Total GPU Memory\n.*,GPU-a:0\.25;,,,\n$/,
+    );
+    const failing = await perf(...argv, "--metrics-url", "127.0.0.1:1/metrics");
+    expect(failing).toMatchObject({ code: 1 });
+    expect(failing.error[0]).toContain("no metrics at http://127.0.0.1:1/metrics");
+  });
+
+  it("sets traces before it measures", async () => {
+    await perf(
+      "-m",
+      "m",
+      "-u",
+      stand.url,
+      "--request-count",
+      "1",
+      "--trace-level",
+      "TIMESTAMPS",
+      "--trace-count",
+      "-1",
+    );
+    expect(stand.traces).toEqual(['{"trace_level":["TIMESTAMPS"],"trace_count":"-1"}']);
+  });
+
+  it("knows the older names for zeros and a concurrency, and warns of what changes nothing", async () => {
+    const { error, out } = await perf(
+      ...["-m", "m", "--request-count", "5"],
+      "-u",
+      stand.url,
+      "-z",
+      "-d",
+      "-c",
+      "2",
+      "-l",
+      "9999",
+      "--max-threads",
+      "4",
+    );
+    expect(out).toContain("Request concurrency: 2");
+    expect(error).toEqual([
+      "naiad perf: warning: --max-threads has no effect: one thread sends everything, and waits for no answer",
+    ]);
+  });
+
+  it.each(PERF_ANALYZER_OPTIONS)("knows perf_analyzer's %s", (option) => {
+    const isKnown = option.startsWith("--")
+      ? Object.hasOwn(PERF_OPTIONS, option.slice(2))
+      : Object.values(PERF_OPTIONS).some((one) => "short" in one && one.short === option.slice(1));
+    expect(isKnown).toBe(true);
+  });
+
   it("ends with the server's error, and where there is no server", async () => {
-    const failing = await openStand(3);
+    const failing = await openStand({ failsAt: 3 });
     expect(await perf("-m", "m", "-u", failing.url, "--request-count", "9")).toMatchObject({
       code: 1,
       error: ["naiad perf: no more"],
@@ -237,10 +360,72 @@ describe("naiad perf", () => {
     expect(error[0]).toContain(`GET http://${failing.url}/v2/models/m`);
   });
 
+  it("measures a server without configurations and statistics, and says that it has none", async () => {
+    const bare = await openStand({ isBare: true });
+    const { code, error, out } = await perf(
+      "-m",
+      "m",
+      "-u",
+      bare.url,
+      "--request-count",
+      "3",
+      "--shape",
+      "x:1,2",
+    );
+    await bare.close();
+    expect([code, error]).toEqual([0, []]);
+    expect(out).toContain("  Server: keeps no statistics");
+  });
+
+  it("does not take the page of a web site for an inference", async () => {
+    const site = await openStand({ inferType: "text/html" });
+    const { code, error } = await perf("-m", "m", "-u", site.url, "--request-count", "3");
+    await site.close();
+    expect(code).toBe(1);
+    expect(error).toEqual([`naiad perf: http://${site.url} answers with 'text/html', which is no inference`]);
+  });
+
+  it("says what is wrong with an address over gRPC", async () => {
+    const { code, error } = await perf("-m", "m", "-i", "grpc", "-u", "127.0.0.1:1");
+    expect(code).toBe(1);
+    expect(error).toEqual(["naiad perf: http://127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1"]);
+  });
+
+  it.each(["SIGINT", "SIGTERM"] as const)("reports at %s what was measured until then", async (signal) => {
+    const csv = join(folder, "cut.csv");
+    const out: string[] = [];
+    const error: string[] = [];
+    const argv = [...QUICK, "-u", stand.url, "--concurrency-range", "1:50", "-f", csv];
+    const code = await main(["perf", ...argv], {
+      out: (line) => {
+        out.push(line);
+        if (line === "Request concurrency: 2") process.emit(signal);
+      },
+      error: (line) => void error.push(line),
+    });
+    expect(code).toBe(1);
+    expect(error).toEqual(["naiad perf: stopped before the end; this is what was measured until then"]);
+    expect(out.filter((line) => line.startsWith("Concurrency: "))).toHaveLength(2);
+    expect((await readFile(csv, "utf8")).trimEnd().split("\n")).toHaveLength(3);
+    expect(process.listenerCount(signal)).toBe(listeners[signal]);
+  });
+
+  it("has nothing to report where it is stopped in the first level", async () => {
+    const argv = ["-m", "m", "-u", stand.url, "-v"];
+    const error: string[] = [];
+    const code = await main(["perf", ...argv], {
+      out: (line) => {
+        if (line.startsWith("*** Measurement Settings")) process.emit("SIGINT");
+      },
+      error: (line) => void error.push(line),
+    });
+    expect([code, error]).toEqual([1, ["naiad perf: stopped"]]);
+  });
+
   it("has a non-zero exit code where windows do not agree", async () => {
     const { code, out } = await perf("-m", "m", "-u", stand.url, "-p", "5", "-s", "0", "-r", "3");
     expect(code).toBe(1);
-    expect(out.some((line) => line.startsWith("  Warning: the last of 3 windows still differ"))).toBe(true);
+    expect(out.some((line) => line.startsWith("Failed to obtain stable measurement within 3"))).toBe(true);
   });
 
   it.each([
@@ -261,8 +446,33 @@ describe("naiad perf", () => {
     [["-m", "m", "-H", "x"], "-H must be NAME:VALUE"],
     [["-m", "m", "-u", "ftp://x"], "-u must be HOST:PORT or a URL"],
     [["-m", "m", "--input-data", "/none"], "--input-data '/none'"],
-    [["-m", "m", "--transport", "port"], "measured in a page, by measure() of 'naiad/perf'"],
-    [["-m", "m", "-i", "udp"], "--transport must be one of"],
+    [
+      ["-m", "m", "--transport", "port"],
+      "starts a browser with the server in a page, which needs --model-repository DIR",
+    ],
+    [
+      ["-m", "m", "--transport", "fetch", "--model-repository", "d", "-u", "x"],
+      "--url is of a server at an address",
+    ],
+    [["-m", "m", "--model-repository", "d"], "--model-repository needs --transport port or fetch"],
+    [["-m", "m", "-i", "udp"], "--protocol must be one of"],
+    [["-m", "m", "--transport", "udp"], "--transport must be one of"],
+    [["-m", "m", "--request-intervals", "/none"], "--request-intervals '/none'"],
+    [["-m", "m", "-f", "/none/report.csv"], "--latency-report-file '/none/report.csv'"],
+    [["-m", "m", "--profile-export-file", "/"], "--profile-export-file '/' is a directory"],
+    [["-m", "m", "--streaming"], "it needs -i grpc"],
+    [["-m", "m", "--grpc-compression-algorithm", "gzip"], "--grpc-compression-algorithm needs -i grpc"],
+    [["-m", "m", "--periodic-concurrency-range", "1:2"], "use --concurrency-range"],
+    [["-m", "m", "--metrics-url", "x"], "need --collect-metrics"],
+    [["-m", "m", "--async", "--sync"], "only one of --async and --sync"],
+    [["-m", "m", "-t", "2", "--concurrency-range", "1"], "cannot be used with --concurrency-range"],
+    [
+      ["-m", "m", "--input-data", "zero", "--input-data", "random"],
+      "--input-data zero can be given alone only",
+    ],
+    [["-m", "m", "--trace-level", "ALL"], "--trace-level must be one of OFF, TIMESTAMPS, TENSORS"],
+    [["-m", "m", "-b", "0"], "--batch-size must be a whole number, 1 or more"],
+    [["-m", "m", "--bls-composing-models", "a:b"], "--bls-composing-models must be NAME[:VERSION]"],
     [["-m", "m", "--shared-memory", "cuda"], "a browser shares no memory"],
     [["-m", "m", "--service-kind", "openai"], "--service-kind must be one of triton"],
     [["-m", "m", "--sequence-id-range", "5:2"], "--sequence-id-range must be START[:END]"],

@@ -1,86 +1,208 @@
-import { writeFile } from "node:fs/promises";
-import type { PerfLevel, PerfReport } from "../../perf/perf-report.ts";
-import { profileExport } from "../../perf/profile-export.ts";
-import { reportCsv } from "../../perf/report-csv.ts";
-import { levelLines, numberText, settingsLines, summaryLines } from "../../perf/report-text.ts";
+import { InferenceError } from "@naiad/protocol";
+import type { PerfLevel, PerfReport, PerfReportHead, PerfWindow } from "../../perf/perf-report.ts";
+import { measurementPlan } from "../../perf/measure-settings.ts";
+import { levelHeader, levelLines, summaryLines, windowLine } from "../../perf/report-text.ts";
 import { runMeasurement } from "../../perf/run-measurement.ts";
+import { settingsLines } from "../../perf/settings-text.ts";
+import type { MetricsSource } from "../../perf/server-metrics.ts";
+import { answered } from "../../perf/wait.ts";
 import { type CommandIo, type ExitCode } from "../command-io.ts";
+import { versionLines } from "../version-lines.ts";
+import type { CommandTarget } from "./command-target.ts";
+import type { Connection } from "./connection-options.ts";
 import { createGrpcTarget } from "./grpc-target.ts";
 import { createHttpTarget } from "./http-target.ts";
+import { inputDataOf } from "./input-files.ts";
 import { createNodeClock } from "./node-clock.ts";
-import { PERF_HELP } from "./perf-flags.ts";
+import { measureInPage } from "./page/measure-in-page.ts";
+import { PERF_HELP } from "./perf-help.ts";
 import type { PerfCommand } from "./perf-options.ts";
-import { readPerfOptions } from "./perf-options.ts";
+import { flagOf, readPerfOptions } from "./perf-options.ts";
+import { requireWritable, writeReportFiles } from "./report-files.ts";
 
-export { PERF_SUMMARY } from "./perf-flags.ts";
+export { PERF_SUMMARY } from "./perf-help.ts";
 
-/** The `perf` command. A SIGINT ends it without a report. */
+/** The second of them ends the program at once. */
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+/** The `perf` command. A signal ends it with a report of the levels that were measured. */
 export async function perf(argv: readonly string[], io: CommandIo): Promise<ExitCode> {
   const command = await readPerfOptions(argv);
-  if (command === "help") {
-    io.out(PERF_HELP);
-    return 0;
+  switch (command.kind) {
+    case "help":
+      io.out(PERF_HELP);
+      return 0;
+    case "version":
+      for (const line of versionLines()) io.out(line);
+      return 0;
+    case "measure":
+      return measureAndWrite(command, io);
   }
+}
+
+async function measureAndWrite(command: PerfCommand, io: CommandIo): Promise<ExitCode> {
+  for (const warning of command.warnings) io.error(`naiad perf: warning: ${warning}`);
+  await requireWritable(command);
   const stopping = new AbortController();
   const onSignal = (): void => {
     stopping.abort(new Error("stopped"));
   };
-  process.once("SIGINT", onSignal);
+  for (const name of SIGNALS) process.once(name, onSignal);
   try {
-    const report = await measured(command, io, stopping.signal);
-    if (command.csvFile !== undefined) {
-      await writeFile(command.csvFile, reportCsv(report, { verbose: command.verboseCsv }));
-    }
-    if (command.profileFile !== undefined) {
-      await writeFile(command.profileFile, `${JSON.stringify(profileExport(report))}\n`);
-    }
-    return report.levels.some(({ outcome }) => outcome === "unstable") ? 1 : 0;
+    const teller = tellerOf(command, io);
+    const report = await measured(command, teller, io, stopping.signal).catch((thrown: unknown) => {
+      const soFar = teller.soFar();
+      if (!stopping.signal.aborted || soFar === undefined) throw thrown;
+      io.error("naiad perf: stopped before the end; this is what was measured until then");
+      return soFar;
+    });
+    teller.report(report);
+    await writeReportFiles(report, command);
+    const isWhole = !stopping.signal.aborted && report.levels.every(({ outcome }) => outcome !== "unstable");
+    return isWhole ? 0 : 1;
   } finally {
-    process.off("SIGINT", onSignal);
+    for (const name of SIGNALS) process.off(name, onSignal);
   }
 }
 
-async function measured(command: PerfCommand, io: CommandIo, signal: AbortSignal): Promise<PerfReport> {
-  const { measurement, tensorFormats, url, headers } = command;
-  const target =
-    command.transport === "grpc"
-      ? createGrpcTarget({ url, headers, streaming: command.streaming })
-      : createHttpTarget({ url, headers, ...tensorFormats });
+/** What is printed while it is measured. */
+interface Teller {
+  settings(lines: readonly string[], head: PerfReportHead): void;
+  window(value: number, window: PerfWindow): void;
+  level(level: PerfLevel): void;
+  report(report: PerfReport): void;
+  /** With the levels that were told; `undefined` where there is none. */
+  soFar(): PerfReport | undefined;
+}
+
+function tellerOf(command: PerfCommand, io: CommandIo): Teller {
+  const { settings, verbose, way } = command;
+  const { load, rule } = measurementPlan(settings, flagOf);
+  const shape = {
+    load: load.kind,
+    transport: transportName(way),
+    ...(rule.percentile !== undefined && { percentile: rule.percentile }),
+  };
   const say = (lines: readonly string[]): void => {
     if (!command.json) for (const line of lines) io.out(line);
   };
-  const { load, rule } = measurement;
-  const ofReport = {
-    load: load.kind,
-    transport: target.name,
-    ...(rule.percentile !== undefined && { percentile: rule.percentile }),
+  const levels: PerfLevel[] = [];
+  let reportHead: PerfReportHead | undefined;
+  let headed: number | undefined;
+  let windows = 0;
+  const head = (value: number): void => {
+    if (headed === value) return;
+    headed = value;
+    windows = 0;
+    say([levelHeader(value, load.kind)]);
   };
-  const onLevel = (level: PerfLevel): void => {
-    say([...levelLines(level, ofReport), ""]);
+  return {
+    settings: (lines, told) => {
+      reportHead = told;
+      say([...lines, ""]);
+    },
+    window: (value, window) => {
+      if (!verbose) return;
+      head(value);
+      windows += 1;
+      say([windowLine(windows, window, rule.percentile)]);
+    },
+    level: (level) => {
+      levels.push(level);
+      head(level.value);
+      say([...levelLines(level, shape), ""]);
+    },
+    report: (report) => {
+      say(summaryLines(report));
+      if (!command.json) return;
+      // The times of single requests have a file of their own.
+      const told = report.levels.map((level) => ({ ...level, moments: undefined }));
+      io.out(JSON.stringify({ ...report, levels: told }, undefined, 2));
+    },
+    soFar: () => (reportHead === undefined || levels.length === 0 ? undefined : { ...reportHead, levels }),
   };
-  try {
-    say([...settingsLines(measurement), ""]);
-    const report = await runMeasurement({
-      ...measurement,
-      target,
-      clock: createNodeClock(),
-      onWindow: (value, { inferencesPerSecond, latencyNs }) => {
-        if (!command.verbose) return;
-        say([
-          `  ${numberText(value)}: ${numberText(inferencesPerSecond)} infer/sec, latency ${Math.round(latencyNs / 1e3)} usec`,
-        ]);
+}
+
+function transportName(way: PerfCommand["way"]): string {
+  switch (way.kind) {
+    case "http":
+      return "HTTP";
+    case "grpc":
+      return "gRPC";
+    case "page":
+      return way.transport;
+  }
+}
+
+async function measured(
+  command: PerfCommand,
+  teller: Teller,
+  io: CommandIo,
+  signal: AbortSignal,
+): Promise<PerfReport> {
+  const { way } = command;
+  if (way.kind === "page") {
+    return measureInPage({
+      command,
+      page: way,
+      signal,
+      onWarning: (message) => {
+        io.error(`naiad perf: warning: ${message}`);
       },
-      onLevel,
+      onEvent: (event) => {
+        if (event.kind === "settings") teller.settings(event.lines, event.head);
+        else if (event.kind === "window") teller.window(event.value, event.window);
+        else if (event.kind === "level") teller.level(event.level);
+      },
+    });
+  }
+  const target = targetOf(way);
+  try {
+    const clock = createNodeClock();
+    if (command.trace !== undefined) await answered(target.setTrace(command.trace), { clock, signal });
+    const plan = measurementPlan({ ...command.settings, inputData: inputDataOf(command.input) }, flagOf);
+    return await runMeasurement({
+      ...plan,
+      target,
+      clock,
+      ...(command.metrics !== undefined && { metrics: metricsSource(command.metrics) }),
+      onModel: (model, head) => {
+        const calls = command.calls === undefined ? {} : { calls: command.calls };
+        teller.settings(settingsLines(plan, { model, ...calls }), head);
+      },
+      onWindow: (value, window) => {
+        teller.window(value, window);
+      },
+      onLevel: (level) => {
+        teller.level(level);
+      },
       signal,
     });
-    say(summaryLines(report));
-    if (command.json) {
-      // The times of single requests have a file of their own.
-      const levels = report.levels.map((level) => ({ ...level, moments: undefined }));
-      io.out(JSON.stringify({ ...report, levels }, undefined, 2));
-    }
-    return report;
   } finally {
     target.close();
   }
+}
+
+function targetOf({ tensorFormats, ...way }: Connection): CommandTarget {
+  return way.kind === "grpc" ? createGrpcTarget(way) : createHttpTarget({ ...way, ...tensorFormats });
+}
+
+/** A page of metrics is there at once, or is not to be had. */
+const METRICS_LIMIT_MS = 10_000;
+
+function metricsSource({ intervalMs, url }: NonNullable<PerfCommand["metrics"]>): MetricsSource {
+  return {
+    intervalNs: intervalMs * 1e6,
+    read: async (signal) => {
+      try {
+        const limited = AbortSignal.any([signal, AbortSignal.timeout(METRICS_LIMIT_MS)]);
+        const response = await fetch(url, { signal: limited });
+        if (response.ok) return await response.text();
+        throw new Error(`HTTP status ${response.status}`);
+      } catch (error) {
+        signal.throwIfAborted();
+        throw new InferenceError("UNAVAILABLE", `no metrics at ${url}: ${String(error)}`, { cause: error });
+      }
+    },
+  };
 }
