@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import type { Page } from "./fixtures.ts";
 import { expect, openPage, serveOrigin, startOn, test } from "./fixtures.ts";
 import { ownRepository } from "./own-models.ts";
 import type { WebProtocol } from "./pages/grpc-client.ts";
@@ -51,15 +53,14 @@ for (const protocol of PROTOCOLS) {
   });
 }
 
-test("gRPC-Web streams a decoupled model as it answers, and cancels it", async ({ page }) => {
-  const repository = await ownRepository({
-    "counter/config.pbtxt": `
+const COUNTER = {
+  "counter/config.pbtxt": `
       backend: "javascript"
       input { name: "N" data_type: TYPE_INT32 dims: [ 1 ] }
       output { name: "OUT" data_type: TYPE_INT32 dims: [ 1 ] }
       model_transaction_policy { decoupled: true }`,
-    // A number every 50 ms.
-    "counter/1/model.js": `
+  // A number every 50 ms.
+  "counter/1/model.js": `
       export default class {
         async execute(requests) {
           for (const request of requests) void this.count(request);
@@ -75,7 +76,24 @@ test("gRPC-Web streams a decoupled model as it answers, and cancels it", async (
           sender.send(null, triton.RESPONSE_COMPLETE_FINAL);
         }
       }`,
-  });
+};
+
+/** Nobody waits for a response: a number would come for hours. */
+async function expectNothingPending(page: Page): Promise<void> {
+  await expect
+    .poll(() =>
+      page.evaluate(
+        async () =>
+          (await (await fetch("/metrics")).text()).match(
+            /nv_inference_pending_request_count\{model="counter"[^}]*\} (\d+)/,
+          )?.[1],
+      ),
+    )
+    .toBe("0");
+}
+
+test("gRPC-Web streams a decoupled model as it answers, and cancels it", async ({ page }) => {
+  const repository = await ownRepository(COUNTER);
   const origin = await serveOrigin({ models: repository.directory });
   try {
     await openPage(page, origin);
@@ -107,21 +125,55 @@ test("gRPC-Web streams a decoupled model as it answers, and cancels it", async (
       return { numbers, left: left[0], refused: refused.status };
     });
     expect(seen).toEqual({ numbers: [0, 1, 2], left: 1, refused: 415 });
-    // The model has heard of it, or it would count for hours.
-    await expect
-      .poll(() =>
-        page.evaluate(
-          async () =>
-            (await (await fetch("/metrics")).text()).match(
-              /nv_inference_pending_request_count\{[^}]*\} (\d+)/,
-            )?.[1],
-        ),
-      )
-      .toBe("0");
+    await expectNothingPending(page);
   } finally {
     await origin.close();
     await repository.remove();
   }
+});
+
+test("the examples of the guide do what it says", async ({ page }) => {
+  const text = async (path: string): Promise<string> =>
+    readFile(new URL(path, import.meta.url), "utf8").then((found) => found.replaceAll("\r\n", "\n"));
+  const examples = await text("pages/grpc-guide.ts");
+  const shown = [...(await text("../docs/guide/grpc.md")).matchAll(/```ts\n(.*?)```/gs)].map(
+    ([, code = ""]) => code,
+  );
+  expect(shown.length).toBe(3);
+  for (const code of shown)
+    expect(examples).toContain(code.replace("./gen/grpc_service_pb.js", "@naiad/grpc"));
+
+  const repository = await ownRepository(COUNTER);
+  const origin = await serveOrigin({ models: repository.directory });
+  try {
+    await openPage(page, origin);
+    await startOn(page, { loadModels: ["counter"] });
+    const counted = await page.evaluate(async () => {
+      const { count } = await window.test.grpcGuide();
+      const numbers: number[] = [];
+      for await (const number of count(3, new AbortController().signal)) numbers.push(number);
+      // Left by its reader.
+      for await (const number of count(1_000_000, new AbortController().signal)) {
+        if (number === 1) break;
+      }
+      return numbers;
+    });
+    expect(counted).toEqual([0, 1, 2]);
+    await expectNothingPending(page);
+  } finally {
+    await origin.close();
+    await repository.remove();
+  }
+});
+
+test("the guide's example of one request adds", async ({ blank, start }) => {
+  await start(blank, { loadModels: ["simple"] });
+  const sums = await blank.evaluate(async () => {
+    const { add } = await window.test.grpcGuide();
+    const values = Int32Array.from({ length: 16 }, (_, index) => index);
+    return [...(await add(values, values))];
+  });
+  expect(sums).toEqual(Array.from({ length: 16 }, (_, index) => 2 * index));
 });
 
 test("gRPC-Web hears why there is no server", async ({ blank }) => {

@@ -2,6 +2,7 @@ import type { NaiadServer, StartServerOptions } from "naiad";
 import * as naiad from "naiad";
 import type * as perf from "naiad/perf";
 import type * as grpcClient from "./grpc-client.ts";
+import type * as grpcGuide from "./grpc-guide.ts";
 
 /** What tests find on the page: the package, and the server that `start` brought up. */
 export interface TestPage {
@@ -10,6 +11,8 @@ export interface TestPage {
   start(options?: Partial<StartServerOptions>): Promise<NaiadServer>;
   /** Clients of gRPC-Web and Connect, loaded when a test wants them. */
   grpc(): Promise<typeof grpcClient>;
+  /** The examples of docs/guide/grpc.md. */
+  grpcGuide(): Promise<typeof grpcGuide>;
   perf(): Promise<typeof perf>;
 }
 
@@ -34,6 +37,7 @@ const test: TestPage = {
     return server;
   },
   grpc: () => import("./grpc-client.ts"),
+  grpcGuide: () => import("./grpc-guide.ts"),
   perf: () => import("naiad/perf"),
 };
 window.test = test;

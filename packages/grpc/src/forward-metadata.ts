@@ -1,7 +1,8 @@
 import { InferenceError, type InferenceRequest, parseHeaderPattern } from "@naiad/protocol";
+import type { CallHeaders } from "./call-context.ts";
 
 /** Adds the metadata that are forwarded to a request's parameters. Throws for a reserved name. */
-export type ForwardMetadata = (request: InferenceRequest, headers: Headers) => InferenceRequest;
+export type ForwardMetadata = (request: InferenceRequest, headers: CallHeaders) => InferenceRequest;
 
 export function createMetadataForwarding(pattern: string): ForwardMetadata {
   if (pattern === "") return (request) => request;

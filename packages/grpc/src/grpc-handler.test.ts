@@ -47,6 +47,16 @@ async function piecesOf({ body }: ExchangeResponse): Promise<readonly Uint8Array
   return pieces;
 }
 
+/** Code and text of gRPC. */
+async function statusOf(response: ExchangeResponse): Promise<readonly [string | undefined, string]> {
+  await piecesOf(response);
+  const trailers = await trailersOf(response);
+  return [
+    headerValue(trailers, "grpc-status"),
+    decodeURIComponent(headerValue(trailers, "grpc-message") ?? ""),
+  ];
+}
+
 async function trailersOf({ trailers }: ExchangeResponse): Promise<HeaderList> {
   return (await trailers) ?? [];
 }
@@ -115,9 +125,15 @@ describe("the gRPC handler", () => {
     await expect(trailersOf(response)).resolves.toBeDefined();
   });
 
-  it("does not find other paths, takes no other methods and no other contents", async () => {
-    expect((await send(`${SERVICE}Nothing`, {})).status).toBe(404);
-    expect((await send("/v2/health/live", {})).status).toBe(404);
+  it("does not implement methods and services that there are not", async () => {
+    for (const path of [`${SERVICE}Nothing`, "/other.Service/ServerLive", "/v2/health/live"]) {
+      expect(await statusOf(await send(path, {}))).toEqual(["12", `unknown method ${path}`]);
+    }
+    const json: HeaderList = [["content-type", "application/json"]];
+    expect((await send(`${SERVICE}Nothing`, { headers: json })).status).toBe(404);
+  });
+
+  it("takes no other methods of HTTP and no other contents", async () => {
     expect((await send(`${SERVICE}ServerLive`, { method: "PUT" })).status).toBe(405);
     expect((await send(`${SERVICE}ServerLive`, { headers: [["content-type", "text/plain"]] })).status).toBe(
       415,
@@ -158,6 +174,92 @@ describe("the gRPC handler", () => {
     ["/inference.GRPCInferenceServices", false],
   ])("knows whether %s is for it", (target, expected) => {
     expect(isGrpcTarget(target)).toBe(expected);
+  });
+});
+
+describe("a call that is not as it should be", () => {
+  const UNARY = `${SERVICE}ModelMetadata`;
+  const STREAM = `${SERVICE}ModelStreamInfer`;
+  const plain: HeaderList = [["content-type", "application/grpc"]];
+  const never = (): AsyncIterable<Uint8Array> => ({
+    [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => undefined) }),
+  });
+
+  it("has one message where there is one answer", async () => {
+    expect(await statusOf(await send(UNARY, { body: new Uint8Array(0) }))).toEqual([
+      "12",
+      "protocol error: missing input message for unary method",
+    ]);
+    const twice = new Uint8Array([...METADATA, ...METADATA]);
+    expect(await statusOf(await send(UNARY, { body: twice }))).toEqual([
+      "12",
+      "protocol error: received extra input message for unary method",
+    ]);
+  });
+
+  it.each([UNARY, STREAM])("has messages that can be read: %s", async (path) => {
+    const nonsense = framed(Uint8Array.of(0x0a, 0x7f));
+    const [code, text] = await statusOf(await send(path, { body: nonsense }));
+    expect([code, text]).toEqual(["13", expect.stringMatching(/^parse binary: /)]);
+    const compressed = Uint8Array.of(1, 0, 0, 0, 0);
+    expect((await statusOf(await send(path, { body: compressed })))[0]).toBe("13");
+  });
+
+  it.each([UNARY, STREAM])("is told that nobody knows its compression: %s", async (path) => {
+    const headers: HeaderList = [...plain, ["grpc-encoding", "snappy"]];
+    const [code, text] = await statusOf(await send(path, { headers, body: METADATA }));
+    expect([code, text]).toEqual(["12", expect.stringContaining("snappy")]);
+  });
+
+  it.each([UNARY, STREAM])("ends when its deadline passes while it waits for a message: %s", async (path) => {
+    for (const timeout of ["0n", "1n", "20m"]) {
+      const headers: HeaderList = [...plain, ["grpc-timeout", timeout]];
+      const response = await send(path, { headers, body: never() });
+      expect(await statusOf(response)).toEqual(["4", "Deadline Exceeded"]);
+    }
+  });
+
+  it("is not begun where its deadline has passed already", async () => {
+    const server = new EchoServer();
+    const headers: HeaderList = [...plain, ["grpc-timeout", "0S"]];
+    expect((await statusOf(await send(UNARY, { server, headers, body: METADATA })))[0]).toBe("4");
+    expect(server.seen).toEqual([]);
+  });
+
+  it("may have a deadline in a hundred years, but none that is no time", async () => {
+    const headers = (timeout: string): HeaderList => [...plain, ["grpc-timeout", timeout]];
+    expect((await statusOf(await send(UNARY, { headers: headers("876000H"), body: METADATA })))[0]).toBe("0");
+    for (const path of [UNARY, STREAM]) {
+      expect(await statusOf(await send(path, { headers: headers("soon"), body: METADATA }))).toEqual([
+        "3",
+        "protocol error: invalid grpc timeout value: soon",
+      ]);
+    }
+  });
+
+  it("has a stream's requests given up when its reader leaves", async () => {
+    const server = new EchoServer();
+    const request = toBinary(ModelInferRequestSchema, create(ModelInferRequestSchema, { modelName: "echo" }));
+    const { body, trailers } = await send(STREAM, { server, body: framed(request) });
+    if (body instanceof Uint8Array) throw new Error("the body is whole");
+    await body[Symbol.asyncIterator]().return?.();
+    expect(headerValue((await trailers) ?? [], "grpc-status")).toBe("1");
+    expect(server.signals.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+
+  it("may give a header more than once, in any bytes that HTTP has", async () => {
+    const server = new EchoServer();
+    const handler = createGrpcHandler({ handlers: server, headerForwardPattern: "^x-" });
+    const request = toBinary(ModelInferRequestSchema, create(ModelInferRequestSchema, { modelName: "echo" }));
+    const response = await handler({
+      method: "POST",
+      rawTarget: `${SERVICE}ModelInfer`,
+      headers: [...plain, ["x-a", "1"], ["x-b", "\u00ff\u0001"], ["x-a", "2"]],
+      body: framed(request),
+      signal: new AbortController().signal,
+    });
+    expect((await statusOf(response))[0]).toBe("0");
+    expect(server.lastInput()).toMatchObject({ parameters: { "x-a": "1, 2", "x-b": "\u00ff\u0001" } });
   });
 });
 

@@ -1,7 +1,9 @@
-import type { Compress, Decompress, OperationHandlers, RestrictedApi } from "@naiad/protocol";
+import type { Compress, Decompress, EdgeTracing, OperationHandlers, RestrictedApi } from "@naiad/protocol";
 
 export interface GrpcOptions {
   readonly handlers: OperationHandlers;
+  /** Of the server behind `handlers`. Without it what happens here stands in no trace. */
+  readonly tracing?: EdgeTracing;
   /** Bytes that one message may have, either way. Default: Triton's, which is what an int32 can count. */
   readonly maxMessageSize?: number;
   /** Triton's `--grpc-restricted-protocol`: the header is given without its prefix `triton-grpc-protocol-`. */

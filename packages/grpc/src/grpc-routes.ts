@@ -1,15 +1,18 @@
-import type { ConnectRouter, HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   OPERATIONS,
   type OperationContext,
   type OperationName,
   type StreamOperationName,
 } from "@naiad/protocol";
+import type { CallContext } from "./call-context.ts";
+import { encodeInferResponse, encodeStreamResponse } from "./encode-infer-response.ts";
 import { createMetadataForwarding } from "./forward-metadata.ts";
-import { GRPCInferenceService } from "./gen/grpc_service_pb.ts";
-import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from "./gen/health_pb.ts";
+import { file_grpc_service, GRPCInferenceService } from "./gen/grpc_service_pb.ts";
+import { file_health, Health, HealthCheckResponse_ServingStatus as ServingStatus } from "./gen/health_pb.ts";
+import { file_reflection, ServerReflection } from "./gen/reflection_pb.ts";
 import { DEFAULT_MAX_MESSAGE_SIZE, type GrpcOptions } from "./grpc-options.ts";
 import { toConnectError } from "./grpc-status.ts";
+import { type GrpcRoute, type Implementation, routesOf } from "./grpc-route.ts";
 import type { InferCall } from "./infer-call.ts";
 import { readLogUpdate, writeLogSettings } from "./log-setting-messages.ts";
 import { modelConfigMessage } from "./model-config-message.ts";
@@ -17,16 +20,17 @@ import { modelInfer } from "./model-infer.ts";
 import { modelStreamInfer } from "./model-stream-infer.ts";
 import { readLoad, readUnloadDependents, rejectRepository } from "./repository-parameters.ts";
 import { createAccessCheck } from "./restricted-protocols.ts";
-import { readTraceUpdate, writeTraceSettings } from "./trace-setting-messages.ts";
+import { createReflection } from "./server-reflection.ts";
+import { readTraceUpdate, rejectAsGrpc, writeTraceSettings } from "./trace-setting-messages.ts";
 import { writeStatistics } from "./write-statistics.ts";
 
-/** Puts Triton's service, and gRPC's own for health, on a router of `@connectrpc/connect`. */
-export function createGrpcRoutes(options: GrpcOptions): (router: ConnectRouter) => void {
-  const { handlers, maxMessageSize = DEFAULT_MAX_MESSAGE_SIZE } = options;
+/** The methods of Triton's service, and of gRPC's own for health and for reflection. */
+export function createGrpcRoutes(options: GrpcOptions): readonly GrpcRoute[] {
+  const { handlers, tracing, maxMessageSize = DEFAULT_MAX_MESSAGE_SIZE } = options;
   const checkAccess = createAccessCheck(options.restrictedProtocols ?? []);
   const forwardMetadata = createMetadataForwarding(options.headerForwardPattern ?? "");
 
-  function requireAccess(name: OperationName | StreamOperationName, { requestHeader }: HandlerContext): void {
+  function requireAccess(name: OperationName | StreamOperationName, { requestHeader }: CallContext): void {
     checkAccess(OPERATIONS[name].category, requestHeader);
   }
 
@@ -34,7 +38,7 @@ export function createGrpcRoutes(options: GrpcOptions): (router: ConnectRouter) 
   function unary<Request, Response>(
     name: OperationName,
     answer: (request: Request, context: OperationContext, call: InferCall) => Promise<Response>,
-  ): (request: Request, context: HandlerContext) => Promise<Response> {
+  ): (request: Request, context: CallContext) => Promise<Response> {
     return async (request, context) => {
       try {
         requireAccess(name, context);
@@ -45,11 +49,11 @@ export function createGrpcRoutes(options: GrpcOptions): (router: ConnectRouter) 
     };
   }
 
-  function inferCall({ requestHeader, signal }: HandlerContext): InferCall {
-    return { handlers, forwardMetadata, maxMessageSize, headers: requestHeader, signal };
+  function inferCall({ requestHeader, signal }: CallContext): InferCall {
+    return { handlers, tracing, forwardMetadata, maxMessageSize, headers: requestHeader, signal };
   }
 
-  const inference: ServiceImpl<typeof GRPCInferenceService> = {
+  const inference: Implementation<typeof GRPCInferenceService> = {
     serverLive: unary("serverLive", (_, context) => handlers.serverLive({}, context)),
     serverReady: unary("serverReady", (_, context) => handlers.serverReady({}, context)),
     modelReady: unary("modelReady", (request, context) => handlers.modelReady(referenceOf(request), context)),
@@ -157,7 +161,8 @@ export function createGrpcRoutes(options: GrpcOptions): (router: ConnectRouter) 
       const current = await handlers.traceSetting({ modelName }, context);
       const update = readTraceUpdate(settings);
       if (update === undefined) return writeTraceSettings(current);
-      return writeTraceSettings(await handlers.traceSetting({ modelName, update }, context));
+      const changed = handlers.traceSetting({ modelName, update }, context).catch(rejectAsGrpc);
+      return writeTraceSettings(await changed);
     }),
     logSettings: unary("logSettings", async ({ settings }, context) => {
       const update = readLogUpdate(settings);
@@ -165,15 +170,30 @@ export function createGrpcRoutes(options: GrpcOptions): (router: ConnectRouter) 
     }),
   };
 
-  return (router) => {
-    router.service(GRPCInferenceService, inference);
-    router.service(Health, {
-      check: unary("serverReady", async (_, context) => {
-        const { ready } = await handlers.serverReady({}, context);
-        return { status: ready ? ServingStatus.SERVING : ServingStatus.NOT_SERVING };
-      }),
-    });
+  const health: Pick<Implementation<typeof Health>, "check"> = {
+    check: unary("serverReady", async (_, context) => {
+      const { ready } = await handlers.serverReady({}, context);
+      return { status: ready ? ServingStatus.SERVING : ServingStatus.NOT_SERVING };
+    }),
   };
+
+  return [
+    ...routesOf(GRPCInferenceService, inference, {
+      modelInfer: encodeInferResponse,
+      modelStreamInfer: encodeStreamResponse,
+    }),
+    ...routesOf(Health, health),
+    ...reflectionRoutes(),
+  ];
+}
+
+/** Tools ask by the newer name or the older; the messages are the same. */
+function reflectionRoutes(): readonly GrpcRoute[] {
+  const serverReflectionInfo = createReflection([file_grpc_service, file_health, file_reflection]);
+  return routesOf(ServerReflection, { serverReflectionInfo }).flatMap((route) => [
+    route,
+    { ...route, path: route.path.replace(".v1.", ".v1alpha.") },
+  ]);
 }
 
 function referenceOf({ name, version }: { readonly name: string; readonly version: string }): {

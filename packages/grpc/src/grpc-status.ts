@@ -16,7 +16,10 @@ const CODES: Readonly<Record<StatusCode, Code>> = {
 /** Whatever was thrown as the status of a call; `signal` is that of the call and knows why it was given up. */
 export function toConnectError(thrown: unknown, signal: AbortSignal): ConnectError {
   if (thrown instanceof ConnectError) return thrown;
-  const { code, message, retryAfterSecs } = InferenceError.from(thrown);
+  const error = InferenceError.from(thrown);
+  // What was wrong with the messages of a stream comes through the stream of its responses.
+  if (error.cause instanceof ConnectError) return error.cause;
+  const { code, message, retryAfterSecs } = error;
   const reason: unknown = signal.reason;
   if (code === "CANCELLED" && reason instanceof ConnectError) return reason;
   return new ConnectError(message, CODES[code], retryMetadata(retryAfterSecs), undefined, thrown);

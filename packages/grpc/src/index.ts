@@ -3,4 +3,3 @@ export * from "./gen/health_pb.ts";
 export type { GrpcCompression, GrpcOptions } from "./grpc-options.ts";
 export { createGrpcHandler } from "./grpc-handler.ts";
 export { isGrpcTarget } from "./grpc-target.ts";
-export { createGrpcRoutes } from "./grpc-routes.ts";

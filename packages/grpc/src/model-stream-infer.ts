@@ -1,5 +1,6 @@
 import { createResponseStream, type ResponseStream } from "@naiad/core";
 import { InferenceError, type InferenceStreamResponse } from "@naiad/protocol";
+import { beginTrace, type EdgeTracingOf } from "./edge-trace.ts";
 import type { ModelInferRequest } from "./gen/grpc_service_pb.ts";
 import type { InferCall } from "./infer-call.ts";
 import { readInferRequest } from "./read-infer-request.ts";
@@ -57,9 +58,10 @@ async function answerAll(
   let lastInOrder: Promise<void> = Promise.resolve();
   let onRoom = (): void => undefined;
   try {
+    let waitNs = call.tracing?.nowNs();
     for await (const message of requests) {
       if (call.signal.aborted) return;
-      const begun = await begin(message, call);
+      const begun = await begin(message, call, waitNs);
       const send = (): Promise<void> => sendAnswer(begun, call, responses);
       const sent = begun.order === "as they come" ? send() : lastInOrder.then(send);
       if (begun.order === "of the requests") lastInOrder = sent;
@@ -73,6 +75,7 @@ async function answerAll(
           onRoom = resolve;
         });
       }
+      waitNs = call.tracing?.nowNs();
     }
     await Promise.all(open);
     responses.end();
@@ -85,6 +88,7 @@ async function answerAll(
 type Begun = {
   readonly message: ModelInferRequest;
   readonly order: "of the requests" | "as they come";
+  readonly trace: EdgeTracingOf | undefined;
 } & (
   | {
       readonly kind: "taken on";
@@ -95,21 +99,47 @@ type Begun = {
 );
 
 /** Resolves when the request has its place in the model's queue. */
-async function begin(message: ModelInferRequest, call: InferCall): Promise<Begun> {
+async function begin(
+  message: ModelInferRequest,
+  call: InferCall,
+  waitNs: number | undefined,
+): Promise<Begun> {
   const { handlers, forwardMetadata, headers, signal } = call;
+  const trace = beginTrace(call, message.modelName, waitNs);
   let order: Begun["order"] = "of the requests";
   try {
     if (await isDecoupled(message, handlers, { signal })) order = "as they come";
     const { request, emptyFinalResponse } = readInferRequest(message);
-    const items = await handlers.modelStreamInfer(forwardMetadata(request, headers), { signal });
-    return { kind: "taken on", message, order, items, emptyFinalResponse };
+    const items = await handlers.modelStreamInfer(forwardMetadata(request, headers), {
+      signal,
+      ...(trace !== undefined && { trace }),
+    });
+    return { kind: "taken on", message, order, trace, items, emptyFinalResponse };
   } catch (thrown) {
-    return { kind: "refused", message, order, error: InferenceError.from(thrown) };
+    return { kind: "refused", message, order, trace, error: InferenceError.from(thrown) };
   }
 }
 
 /** Never rejects. */
 async function sendAnswer(begun: Begun, call: InferCall, responses: Responses): Promise<void> {
+  const trace = begun.trace?.trace;
+  const push = async (response: StreamResponseInit): Promise<void> => {
+    trace?.mark("GRPC_SEND_START");
+    await responses.push(response);
+    trace?.mark("GRPC_SEND_END");
+  };
+  try {
+    await pushAnswer(begun, call, { ...responses, push });
+  } finally {
+    trace?.end();
+  }
+}
+
+async function pushAnswer(
+  begun: Begun,
+  call: InferCall,
+  responses: Pick<Responses, "push" | "fail">,
+): Promise<void> {
   const { message } = begun;
   if (begun.kind === "refused") {
     await responses.push(refusal(message, begun.error.message));

@@ -24,10 +24,11 @@ export interface ReadInferRequest {
 /** Raw tensors are views on the message's buffer. Throws an InferenceError with Triton's text. */
 export function readInferRequest(message: ModelInferRequest): ReadInferRequest {
   const { modelName, modelVersion, id } = message;
-  const { emptyFinalResponse, ...parameters } = readRequestParameters(message.parameters);
+  const { custom, emptyFinalResponse, ...fields } = readRequestParameters(message.parameters);
   const inputs = readInputs(message);
   const outputs = message.outputs.map(readOutput);
-  return { request: { modelName, modelVersion, id, ...parameters, inputs, outputs }, emptyFinalResponse };
+  const request = { modelName, modelVersion, id, parameters: custom, ...fields, inputs, outputs };
+  return { request, emptyFinalResponse };
 }
 
 function readInputs({ modelName, inputs, rawInputContents }: ModelInferRequest): readonly BytesTensor[] {

@@ -1,49 +1,31 @@
-import {
-  checkSequenceId,
-  defineParameter,
-  InferenceError,
-  type InferenceRequest,
-  type ParameterValue,
-  sequenceOrNone,
-} from "@naiad/protocol";
+import type { CollectedParameters } from "@naiad/protocol";
+import { checkSequenceId, collectParameters, InferenceError } from "@naiad/protocol";
 import type { InferParameter } from "./gen/grpc_service_pb.ts";
 import { type ParameterMap, readCustomParameter, wrongType } from "./infer-parameter.ts";
 
 /** What the parameters of an infer request say. */
-export interface RequestParameters extends Pick<
-  InferenceRequest,
-  "parameters" | "sequence" | "priority" | "timeoutUs"
-> {
+export interface RequestParameters extends CollectedParameters {
   /** Whether the end of a stream's request is to be told where it comes without a response. */
   readonly emptyFinalResponse: boolean;
 }
 
 export function readRequestParameters(parameters: ParameterMap): RequestParameters {
-  const custom: Record<string, ParameterValue> = {};
-  let sequenceId: string | bigint = 0n;
-  let start = false;
-  let end = false;
-  let priority = 0;
-  let timeoutUs = 0;
   let emptyFinalResponse = false;
-  for (const [name, parameter] of Object.entries(parameters)) {
-    if (name === "sequence_id") sequenceId = readSequenceId(parameter);
-    else if (name === "sequence_start") start = readFlag(name, parameter);
-    else if (name === "sequence_end") end = readFlag(name, parameter);
-    else if (name === "priority") priority = readPriority(parameter);
-    else if (name === "timeout") timeoutUs = readTimeout(parameter);
-    else if (name === EMPTY_FINAL_RESPONSE) emptyFinalResponse = readFlag(name, parameter);
-    else if (name.startsWith("triton_")) throw reserved();
-    else defineParameter(custom, name, readCustomParameter(name, parameter));
-  }
-  const sequence = sequenceOrNone({ id: sequenceId, start, end });
-  return {
-    parameters: custom,
-    emptyFinalResponse,
-    ...(sequence !== undefined && { sequence }),
-    ...(priority !== 0 && { priority }),
-    ...(timeoutUs !== 0 && { timeoutUs }),
-  };
+  const collected = collectParameters(Object.entries(parameters), {
+    sequenceId: readSequenceId,
+    flag: readFlag,
+    priority: readPriority,
+    timeoutUs: readTimeout,
+    other: (name, parameter) => {
+      if (name !== EMPTY_FINAL_RESPONSE) {
+        if (name.startsWith("triton_")) throw reserved();
+        return readCustomParameter(name, parameter);
+      }
+      emptyFinalResponse = readFlag(name, parameter);
+      return undefined;
+    },
+  });
+  return { ...collected, emptyFinalResponse };
 }
 
 const EMPTY_FINAL_RESPONSE = "triton_enable_empty_final_response";

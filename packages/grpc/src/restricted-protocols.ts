@@ -1,9 +1,10 @@
 import { InferenceError, type RestrictedApi, type RestrictedCategory } from "@naiad/protocol";
+import type { CallHeaders } from "./call-context.ts";
 
 const PREFIX = "triton-grpc-protocol-";
 
 /** Throws for a call of a restricted category that lacks its header. */
-export type CheckAccess = (category: RestrictedCategory | undefined, headers: Headers) => void;
+export type CheckAccess = (category: RestrictedCategory | undefined, headers: CallHeaders) => void;
 
 export function createAccessCheck(protocols: readonly RestrictedApi[]): CheckAccess {
   const byCategory = new Map(

@@ -25,6 +25,13 @@ function onlyValue(name: string, values: readonly string[]): string | null {
   return values[0] ?? null;
 }
 
+/** Throws the error of an update in the words that Triton has over gRPC, which differ from those over HTTP by a space. */
+export function rejectAsGrpc(thrown: unknown): never {
+  const error = InferenceError.from(thrown);
+  const message = error.message.replace(/^(Unable to parse '\w+'\. Expecting value >= -1, got:)/, "$1 ");
+  throw message === error.message ? error : new InferenceError(error.code, message, { cause: error });
+}
+
 export function writeTraceSettings(
   settings: TraceSettings,
 ): MessageInitShape<typeof TraceSettingResponseSchema> {

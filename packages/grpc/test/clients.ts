@@ -1,16 +1,24 @@
+import { gunzipSync, gzipSync } from "node:zlib";
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
-import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { compressionGzip, createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-web";
 import { createGrpcHandler } from "../src/grpc-handler.ts";
-import type { GrpcOptions } from "../src/grpc-options.ts";
+import type { GrpcCompression, GrpcOptions } from "../src/grpc-options.ts";
 import { GRPCInferenceService } from "../src/gen/grpc_service_pb.ts";
 import { fetchFrom } from "./fetch-exchange.ts";
 import { serveExchange } from "./serve-exchange.ts";
 
 export type InferenceClient = Client<typeof GRPCInferenceService>;
 
-export const PROTOCOLS = ["gRPC", "gRPC-Web", "Connect"] as const;
+/** Calls of gRPC are answered by code of our own unless they are compressed. */
+export const PROTOCOLS = ["gRPC", "gRPC, compressed", "gRPC-Web", "Connect"] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
+
+/** Whatever is asked for. */
+const GZIP: GrpcCompression = {
+  compress: (_, bytes) => Promise.resolve(gzipSync(bytes)),
+  decompress: (_, bytes, maxByteSize) => Promise.resolve(gunzipSync(bytes, { maxOutputLength: maxByteSize })),
+};
 
 export interface Connection {
   readonly transport: Transport;
@@ -20,12 +28,16 @@ export interface Connection {
 
 /** A client of a handler: over real HTTP/2 for gRPC, over a `fetch` without a network for the others. */
 export async function connect(protocol: Protocol, options: GrpcOptions): Promise<Connection> {
-  const handler = createGrpcHandler(options);
-  if (protocol === "gRPC") {
+  const handler = createGrpcHandler({ compression: GZIP, ...options });
+  if (protocol === "gRPC" || protocol === "gRPC, compressed") {
     const server = await serveExchange(handler);
     const { baseUrl } = server;
     const sessionManager = new Http2SessionManager(baseUrl);
-    const transport = createGrpcTransport({ baseUrl, sessionManager });
+    const transport = createGrpcTransport({
+      baseUrl,
+      sessionManager,
+      ...(protocol === "gRPC, compressed" && { sendCompression: compressionGzip, compressMinBytes: 0 }),
+    });
     const close = async (): Promise<void> => {
       sessionManager.abort();
       await server.close();

@@ -20,5 +20,8 @@ export async function createGrpcBench({
   const bench = createServerBench(options);
   await bench.start();
   for (const name of Object.keys(options.models ?? {})) await bench.load(name);
-  return { bench, ...(await connect(protocol, { handlers: bench.server, ...options.grpc })) };
+  return {
+    bench,
+    ...(await connect(protocol, { handlers: bench.server, tracing: bench.tracing, ...options.grpc })),
+  };
 }
