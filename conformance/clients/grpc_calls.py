@@ -1,4 +1,4 @@
-"""What only the clients of gRPC have: streams, deadlines, cancellation, and the bare stub."""
+"""What only the clients of gRPC have: streams, deadlines, and the bare stub."""
 
 import asyncio
 import queue
@@ -8,9 +8,8 @@ import grpc
 import numpy as np
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
-from common_calls import repeat_inputs
 from report import contains, failure, same, same_array, until
-from tensors import ONES, RAMP, addends
+from tensors import ONES, RAMP, addends, delay, metric, repeat_inputs
 
 
 def run(kit, report):
@@ -18,13 +17,8 @@ def run(kit, report):
     if kit.is_aio:
         aio_streams(kit, report)
     else:
-        cancellation(kit, report)
         streams(kit, report)
         bare_stub(kit, report)
-
-
-def slow_inputs(kit, ms):
-    return [kit.input("DELAY", np.array([[ms]], dtype=np.uint32), "UINT32")]
 
 
 def deadlines(kit, report):
@@ -32,28 +26,8 @@ def deadlines(kit, report):
         result = kit.client.infer("simple", addends(kit), client_timeout=30)
         same_array(result.as_numpy("OUTPUT0"), RAMP + ONES)
     with report.check("client_timeout that is not"):
-        error = failure(kit.client.infer, "delayed", slow_inputs(kit, 3000), client_timeout=0.3)
+        error = failure(kit.client.infer, "delayed", delay(kit, 3000), client_timeout=0.3)
         contains(str(error), "Deadline Exceeded")
-    with report.check("statuses as Triton's"):
-        error = failure(kit.client.infer, "nobody", addends(kit))
-        same(str(error.status()), "StatusCode.NOT_FOUND")
-        error = failure(kit.client.infer, "simple", addends(kit)[:1])
-        same(str(error.status()), "StatusCode.INVALID_ARGUMENT")
-        error = failure(kit.client.infer, "repeat_int32", repeat_inputs(kit, [1]))
-        same(str(error.status()), "StatusCode.UNIMPLEMENTED")
-
-
-def cancellation(kit, report):
-    with report.check("async_infer that is cancelled"):
-        answers = queue.Queue()
-        call = kit.raw.async_infer(
-            "delayed", slow_inputs(kit, 3000), callback=lambda result, error: answers.put(error)
-        )
-        time.sleep(0.2)
-        call.cancel()
-        began = time.monotonic()
-        contains(str(answers.get(timeout=10)).lower(), "cancel")
-        same(time.monotonic() - began < 2, True)
 
 
 class Stream:
@@ -88,6 +62,11 @@ class Stream:
 
 def is_final(result):
     return result.get_response().parameters["triton_final_response"].bool_param
+
+
+def running(kit):
+    """Requests that the decoupled model is at, by its own count."""
+    return metric(kit, "repeat_int32_running", model="repeat_int32")
 
 
 def streams(kit, report):
@@ -151,7 +130,7 @@ def streams(kit, report):
             same(stream.next().get_response().id, "good")
     with report.check("stream: the header triton_grpc_error makes an error the end"):
         with Stream(kit, headers={"triton_grpc_error": "true"}) as stream:
-            stream.send("delayed", slow_inputs(kit, 10**6))
+            stream.send("delayed", delay(kit, 10**6))
             error = failure(stream.next)
             same((str(error.status()), error.message()), ("StatusCode.INVALID_ARGUMENT", "cannot wait so long"))
     with report.check("stream: compressed"):
@@ -168,24 +147,15 @@ def streams(kit, report):
         client.start_stream(callback=lambda result, error: answers.put((result, error)))
         client.async_stream_infer("repeat_int32", repeat_inputs(kit, list(range(1000)), delay_ms=20))
         same(answers.get(timeout=10)[1], None)
+        same(running(kit), 1)
         client.stop_stream(cancel_requests=True)
         client.close()
-        until(lambda: pending(kit, "repeat_int32") == 0)
+        until(lambda: running(kit) == 0)
     with report.check("stream: 200 requests at once"):
         with Stream(kit) as stream:
             for index in range(200):
                 stream.send("simple", addends(kit), request_id=str(index))
             same([stream.next().get_response().id for _ in range(200)], [str(index) for index in range(200)])
-
-
-def pending(kit, model):
-    import re
-    import urllib.request
-
-    with urllib.request.urlopen(f"http://{kit.metrics}/metrics") as response:
-        text = response.read().decode()
-    found = re.search(rf'nv_inference_pending_request_count{{model="{model}"[^}}]*}} (\d+)', text)
-    return int(found.group(1)) if found else 0
 
 
 def aio_streams(kit, report):
@@ -237,61 +207,30 @@ def aio_streams(kit, report):
 
             responses = kit.raw.stream_infer(inputs_iterator=iterate())
             async for _, error in responses:
-                same(error, None)
+                same((error, running(kit)), (None, 1))
                 responses.cancel()
                 return
 
         wait(cancelled())
-        until(lambda: pending(kit, "repeat_int32") == 0)
-    with report.check("infer that is cancelled"):
-
-        async def give_up():
-            task = asyncio.ensure_future(kit.raw.infer("delayed", slow_inputs(kit, 3000)))
-            await asyncio.sleep(0.2)
-            task.cancel()
-            try:
-                await task
-            except asyncio.CancelledError:
-                return True
-            return False
-
-        same(wait(give_up()), True)
+        until(lambda: running(kit) == 0)
+    with report.check("stream: compressed"):
+        request = {"model_name": "simple", "inputs": addends(kit)}
+        [answer] = wait(first(1, [request], compression_algorithm="gzip"))
+        same_array(answer.as_numpy("OUTPUT0"), RAMP + ONES)
+    with report.check("stream: a timeout ends it"):
+        request = {"model_name": "repeat_int32", "inputs": repeat_inputs(kit, [1], delay_ms=5000)}
+        contains(str(failure(wait, first(1, [request], stream_timeout=0.4))), "Deadline Exceeded")
 
 
 def bare_stub(kit, report):
     channel = grpc.insecure_channel(kit.url)
     stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
 
-    def request(model, datatype, field, values):
-        message = service_pb2.ModelInferRequest(model_name=model, id="stub")
-        for name in ["INPUT0", "INPUT1"]:
-            tensor = message.inputs.add(name=name, datatype=datatype, shape=[1, 16])
-            getattr(tensor.contents, field).extend(values)
-        for name in ["OUTPUT0", "OUTPUT1"]:
-            message.outputs.add(name=name)
-        return message
-
-    with report.check("stub: health, metadata, config"):
-        same(stub.ServerLive(service_pb2.ServerLiveRequest()).live, True)
-        same(stub.ServerReady(service_pb2.ServerReadyRequest()).ready, True)
-        same(stub.ModelReady(service_pb2.ModelReadyRequest(name="simple", version="1")).ready, True)
-        same(stub.ServerMetadata(service_pb2.ServerMetadataRequest()).name, "triton")
-        told = stub.ModelMetadata(service_pb2.ModelMetadataRequest(name="simple", version="1"))
-        same(len(told.inputs), 2)
-        config = stub.ModelConfig(service_pb2.ModelConfigRequest(name="simple", version="1")).config
-        same((config.name, config.max_batch_size, len(config.input)), ("simple", 8, 2))
-    with report.check("stub: integers as typed contents"):
-        response = stub.ModelInfer(request("simple", "INT32", "int_contents", range(16)))
-        same(list(np.frombuffer(response.raw_output_contents[0], np.int32)), list(range(0, 32, 2)))
-    with report.check("stub: INT8 as typed contents"):
-        response = stub.ModelInfer(request("simple_int8", "INT8", "int_contents", range(16)))
-        same(list(np.frombuffer(response.raw_output_contents[0], np.int8)), list(range(0, 32, 2)))
-    with report.check("stub: strings as typed contents"):
-        texts = [str(value).encode() for value in range(16)]
-        response = stub.ModelInfer(request("simple_string", "BYTES", "bytes_contents", texts))
-        same(response.raw_output_contents[0][:5], b"\x01\x00\x00\x000")
     with report.check("stub: typed and raw contents together are refused"):
-        message = request("simple", "INT32", "int_contents", range(16))
+        message = service_pb2.ModelInferRequest(model_name="simple")
+        for name in ["INPUT0", "INPUT1"]:
+            tensor = message.inputs.add(name=name, datatype="INT32", shape=[1, 16])
+            tensor.contents.int_contents.extend(range(16))
         message.raw_input_contents.extend([RAMP.tobytes(), RAMP.tobytes()])
         error = failure(stub.ModelInfer, message)
         same(error.code(), grpc.StatusCode.INVALID_ARGUMENT)
@@ -302,6 +241,14 @@ def bare_stub(kit, report):
     with report.check("a method that there is not"):
         error = failure(channel.unary_unary("/inference.GRPCInferenceService/Dance"), b"")
         same(error.code(), grpc.StatusCode.UNIMPLEMENTED)
+    with report.check("stub: raw contents of another size than the shape says"):
+        message = service_pb2.ModelInferRequest(model_name="simple")
+        for name in ["INPUT0", "INPUT1"]:
+            message.inputs.add(name=name, datatype="INT32", shape=[1, 16])
+            message.raw_input_contents.append(RAMP.tobytes()[4:])
+        error = failure(stub.ModelInfer, message)
+        same(error.code(), grpc.StatusCode.INVALID_ARGUMENT)
+        contains(error.details(), "input byte size mismatch for input 'INPUT0' for model 'simple'. Expected 64, got 60")
     with report.check("a client that pings"):
         options = [("grpc.keepalive_time_ms", 1000), ("grpc.keepalive_permit_without_calls", 1)]
         pinging = grpc.insecure_channel(kit.url, options=options)

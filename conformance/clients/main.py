@@ -3,24 +3,27 @@
 import sys
 from importlib.metadata import version
 
-import common_calls
+import example_programs
+import failure_calls
 import grpc_calls
 import http_calls
-from kits import Kit
+import infer_calls
+import server_calls
+from kits import LIBRARIES, Kit
 from report import Report
 
 
 def main():
     http, grpc, metrics, models = sys.argv[1:5]
-    release = version("tritonclient")
-    for name in ["http", "http.aio", "grpc", "grpc.aio"]:
-        report = Report(f"tritonclient.{name} {release}")
-        kit = Kit(name, {"http": http, "grpc": grpc})
+    for name in LIBRARIES:
+        report = Report(f"tritonclient.{name}", version("tritonclient"))
+        kit = Kit(name, http if name.startswith("http") else grpc)
         kit.metrics = metrics
         kit.models = models
-        with report.check("runs to its end"):
-            common_calls.run(kit, report)
-            (http_calls if kit.protocol == "http" else grpc_calls).run(kit, report)
+        own = http_calls if kit.protocol == "http" else grpc_calls
+        with report.check("all calls are made"):
+            for calls in [server_calls, infer_calls, failure_calls, own, example_programs]:
+                calls.run(kit, report)
         with report.check("close"):
             kit.close()
 

@@ -1,5 +1,6 @@
 """One line of JSON on standard output for each call that was tried."""
 
+import asyncio
 import json
 import time
 import traceback
@@ -7,25 +8,31 @@ from contextlib import contextmanager
 
 
 class Report:
-    def __init__(self, client):
+    def __init__(self, client, release):
         self.client = client
+        self.release = release
 
     @contextmanager
-    def check(self, name):
-        """Runs a block as one check; whatever it raises is told, and the next check goes on."""
+    def check(self, name, program=None):
+        """
+        Runs a block as one check; whatever it raises is told, and the next check goes on. `program`: Triton's example program whose
+        whole course this is.
+        """
         began = time.monotonic()
         problem = None
         try:
             yield
-        except Exception as error:  # noqa: BLE001
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
             where = traceback.extract_tb(error.__traceback__)
-            line = next((at.lineno for at in reversed(where) if "conformance" in at.filename), 0)
-            problem = f"line {line}: {type(error).__name__}: {error}"
+            line = next((f"{at.name}:{at.lineno}" for at in reversed(where) if "conformance" in at.filename), "")
+            problem = f"{line}: {type(error).__name__}: {error}"
         print(
             json.dumps(
                 {
                     "client": self.client,
+                    "release": self.release,
                     "name": name,
+                    "program": program,
                     "problem": problem,
                     "ms": round((time.monotonic() - began) * 1000),
                 }

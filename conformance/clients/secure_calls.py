@@ -1,63 +1,81 @@
-"""A server with TLS and restricted categories: `secure_calls.py HTTP GRPC CERTIFICATE`."""
+"""A server with TLS, which asks clients of gRPC for their certificate too, and restricted categories: `secure_calls.py HTTP GRPC CERTIFICATE KEY`."""
 
+import ssl
 import sys
 from importlib.metadata import version
 
 import grpc
-import numpy as np
-import tritonclient.grpc as grpcclient
-import tritonclient.http as httpclient
 
+from kits import LIBRARIES, Kit
 from report import Report, contains, failure, same, same_array
-
-RAMP = np.arange(16, dtype=np.int32).reshape(1, 16)
-
-
-def addends(library):
-    tensors = []
-    for name in ["INPUT0", "INPUT1"]:
-        tensor = library.InferInput(name, [1, 16], "INT32")
-        tensor.set_data_from_numpy(RAMP)
-        tensors.append(tensor)
-    return tensors
+from tensors import ONES, RAMP, addends
 
 
 def main():
-    http, grpc_url, certificate = sys.argv[1:4]
-    report = Report(f"tritonclient.http over TLS {version('tritonclient')}")
-    client = httpclient.InferenceServerClient(http, ssl=True, ssl_options={"ca_certs": certificate})
-    with report.check("infer"):
-        same_array(client.infer("simple", addends(httpclient)).as_numpy("OUTPUT0"), 2 * RAMP)
-    with report.check("a restricted category without and with its header"):
-        contains(str(failure(client.get_model_repository_index)), "This API is restricted")
-        told = client.get_model_repository_index(headers={"admin-key": "secret"})
-        contains([one["name"] for one in told], "simple")
-    client.close()
-    with report.check("a client that does not know the certificate"):
-        stranger = httpclient.InferenceServerClient(http, ssl=True)
-        contains(str(failure(stranger.is_server_live)).lower(), "certificate")
-        stranger.close()
+    http, grpc_url, certificate, key = sys.argv[1:5]
+    options = {
+        "http": {"ssl": True, "ssl_options": {"ca_certs": certificate}},
+        "http.aio": {"ssl": True, "ssl_context": ssl.create_default_context(cafile=certificate)},
+        "grpc": {
+            "ssl": True,
+            "root_certificates": certificate,
+            "private_key": key,
+            "certificate_chain": certificate,
+        },
+    }
+    options["grpc.aio"] = options["grpc"]
+    for name in LIBRARIES:
+        report = Report(f"tritonclient.{name} over TLS", version("tritonclient"))
+        kit = Kit(name, http if name.startswith("http") else grpc_url, **options[name])
+        with report.check("infer"):
+            same_array(kit.client.infer("simple", addends(kit)).as_numpy("OUTPUT0"), RAMP + ONES)
+        with report.check("infer, compressed both ways"):
+            result = kit.client.infer("simple", addends(kit), **kit.compression("gzip"))
+            same_array(result.as_numpy("OUTPUT1"), RAMP - ONES)
+        restricted(kit, report)
+        kit.close()
+        strangers(kit, report)
 
-    report = Report(f"tritonclient.grpc over TLS {version('tritonclient')}")
-    client = grpcclient.InferenceServerClient(grpc_url, ssl=True, root_certificates=certificate)
-    with report.check("infer"):
-        same_array(client.infer("simple", addends(grpcclient)).as_numpy("OUTPUT0"), 2 * RAMP)
+
+def restricted(kit, report):
     with report.check("a restricted category without and with its header"):
-        error = failure(client.get_model_repository_index)
-        same(str(error.status()), "StatusCode.UNAVAILABLE")
-        contains(str(error), "expecting header 'triton-grpc-protocol-admin-key'")
-        headers = {"triton-grpc-protocol-admin-key": "secret"}
-        told = client.get_model_repository_index(headers=headers)
-        contains([one.name for one in told.models], "simple")
-    with report.check("compressed responses, which this server gives"):
-        result = client.infer("simple", addends(grpcclient), compression_algorithm="gzip")
-        same_array(result.as_numpy("OUTPUT1"), 0 * RAMP)
-    client.close()
-    with report.check("a client without TLS"):
-        plain = grpc.insecure_channel(grpc_url)
-        call = plain.unary_unary("/inference.GRPCInferenceService/ServerLive")
-        same(failure(call, b"", timeout=5).code(), grpc.StatusCode.UNAVAILABLE)
-        plain.close()
+        error = failure(kit.client.get_model_repository_index)
+        name = "admin-key" if kit.protocol == "http" else "triton-grpc-protocol-admin-key"
+        if kit.protocol == "http":
+            same(error.status(), "403")
+            contains(str(error), "This API is restricted")
+        else:
+            same(error.status(), "StatusCode.UNAVAILABLE")
+            contains(str(error), f"expecting header '{name}'")
+        contains(str(failure(kit.client.get_model_repository_index, headers={name: "guess"})), name)
+        told = kit.told("get_model_repository_index", headers={name: "secret"})
+        models = told["models"] if kit.protocol == "grpc" else told
+        contains([one["name"] for one in models], "simple")
+
+
+def strangers(kit, report):
+    if kit.name == "http":
+        with report.check("a client that does not know the certificate"):
+            stranger = kit.another(ssl=True)
+            contains(str(failure(stranger.client.is_server_live)).lower(), "certificate")
+            stranger.close()
+        with report.check("a client without TLS"):
+            plain = kit.another()
+            same(isinstance(failure(plain.client.is_server_live), Exception), True)
+            plain.close()
+    if kit.name == "grpc":
+        root = open(sys.argv[3], "rb").read()
+        for name, channel in [
+            ("a client without TLS", grpc.insecure_channel(kit.url)),
+            (
+                "a client without a certificate of its own",
+                grpc.secure_channel(kit.url, grpc.ssl_channel_credentials(root_certificates=root)),
+            ),
+        ]:
+            with report.check(name):
+                call = channel.unary_unary("/inference.GRPCInferenceService/ServerLive")
+                same(failure(call, b"", timeout=5).code(), grpc.StatusCode.UNAVAILABLE)
+            channel.close()
 
 
 main()

@@ -1,3 +1,6 @@
+import re
+import urllib.request
+
 import numpy as np
 
 RAMP = np.arange(16, dtype=np.int32).reshape(1, 16)
@@ -18,3 +21,32 @@ def strings(array):
 
 def numbers(array):
     return np.array([int(value) for value in array.flatten()], dtype=np.int32).reshape(array.shape)
+
+
+def delay(kit, ms):
+    """For models that wait that long."""
+    return [kit.input("DELAY", np.array([[ms]], dtype=np.uint32), "UINT32")]
+
+
+def repeat_inputs(kit, values, delay_ms=0, wait_ms=0):
+    count = len(values)
+    return [
+        kit.input("IN", np.array(values, dtype=np.int32), "INT32"),
+        kit.input("DELAY", np.full(count, delay_ms, dtype=np.uint32), "UINT32"),
+        kit.input("WAIT", np.array([wait_ms], dtype=np.uint32), "UINT32"),
+    ]
+
+
+def metric(kit, family, **labels):
+    """The value of the one sample with these labels."""
+    with urllib.request.urlopen(f"http://{kit.metrics}/metrics") as response:
+        text = response.read().decode()
+    wanted = [f'{name}="{value}"' for name, value in labels.items()]
+    found = [
+        float(value)
+        for told, value in re.findall(rf"^{family}{{(.*)}} (\S+)$", text, re.M)
+        if all(one in told.split(",") for one in wanted)
+    ]
+    if len(found) != 1:
+        raise AssertionError(f"{len(found)} samples of {family} with {labels}")
+    return found[0]

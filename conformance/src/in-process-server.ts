@@ -14,7 +14,7 @@ import {
 import { memoryLocks, realEndpoints } from "@naiad/testing";
 import type { MemoryLocks } from "@naiad/testing";
 import type { StartServerOptions } from "../../packages/naiad/src/sdk/start-options.ts";
-import { resolveSettings } from "../../packages/naiad/src/sdk/start-options.ts";
+import { resolveSettings } from "../../packages/naiad/src/sdk/start-settings.ts";
 
 /** A whole server in this process. */
 export interface InProcessServer {
@@ -65,11 +65,13 @@ export async function startInProcessServer({
   const log: string[] = [];
   let ids = 0;
   const settings = resolveSettings({ modelRepository: "models/", ...options }, "memory://here/");
+  // As tritonserver without a trace file.
+  const traceConfig = { ...settings.server.traceConfig, destination: "file" } as const;
   const parts = await composeHost(
     {
       wireVersion: WIRE_VERSION,
       hostId: "conformance",
-      options: settings.server,
+      options: { ...settings.server, traceConfig },
       assets: {
         host: "",
         instanceWasm: "",

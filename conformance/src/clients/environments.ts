@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { runProgram } from "./programs.ts";
 
 const INSTALL_MS = 600_000;
@@ -16,19 +16,45 @@ export async function pythonEnvironment(
   requirementsFile: string,
 ): Promise<string> {
   const requirements = await readFile(requirementsFile);
-  const folder = join(
-    cache,
-    `${name}-${createHash("sha256").update(requirements).digest("hex").slice(0, 12)}`,
-  );
+  const hash = createHash("sha256").update(requirements).digest("hex").slice(0, 12);
+  const folder = join(cache, `${name}-${hash}`);
   const python = join(folder, "bin/python");
-  const stamp = join(folder, "complete");
-  if (existsSync(stamp)) return python;
-  await rm(folder, { recursive: true, force: true });
-  await makeEnvironment(folder);
-  const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirementsFile];
-  await runProgram(python, install, { timeoutMs: INSTALL_MS });
-  await writeFile(stamp, "");
+  await once(folder, async () => {
+    const installer = await pythonInstaller(cache);
+    await runProgram(installer, ["-m", "venv", "--without-pip", folder]);
+    try {
+      const uv = join(dirname(installer), "uv");
+      await runProgram(uv, ["pip", "install", "--python", python, "-r", requirementsFile], {
+        timeoutMs: INSTALL_MS,
+        env: { UV_CACHE_DIR: join(cache, "uv") },
+      });
+    } catch {
+      // It does not read what pip is told of mirrors and certificates; and its reasons are worse.
+      await pipInstall(installer, ["-r", requirementsFile], ["--python", python]);
+    }
+  });
   return python;
+}
+
+/** Python with pip, and with `uv`, which installs in a tenth of the time, where that can be had. */
+async function pythonInstaller(cache: string): Promise<string> {
+  const folder = join(cache, "installer");
+  const python = join(folder, "bin/python");
+  await once(folder, async () => {
+    await makeEnvironment(folder);
+    await pipInstall(python, ["uv"]).catch(() => undefined);
+  });
+  return python;
+}
+
+/** `options` stand before the command, `args` behind it. */
+function pipInstall(
+  python: string,
+  args: readonly string[],
+  options: readonly string[] = [],
+): Promise<unknown> {
+  const command = [...options, "install", "--quiet", "--disable-pip-version-check", "--no-compile", ...args];
+  return runProgram(python, ["-m", "pip", ...command], { timeoutMs: INSTALL_MS });
 }
 
 async function makeEnvironment(folder: string): Promise<void> {
@@ -56,26 +82,75 @@ function needed(cause: unknown): Error {
 }
 
 function aptGet(args: readonly string[]): Promise<unknown> {
+  return runAsRoot("apt-get", args);
+}
+
+function runAsRoot(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<unknown> {
   const isRoot = process.getuid?.() === 0;
-  return runProgram(isRoot ? "apt-get" : "sudo", isRoot ? args : ["-n", "apt-get", ...args], {
-    timeoutMs: INSTALL_MS,
+  const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const command = ["env", ...settings, program, ...args];
+  const [first = "", ...rest] = isRoot ? command : ["sudo", "-n", ...command];
+  return runProgram(first, rest, { timeoutMs: INSTALL_MS });
+}
+
+/** A package from PyPI for a `platform` that this machine may not be, in a folder of its own. Resolves with that folder. */
+export async function wheel(cache: string, requirement: string, platform: string): Promise<string> {
+  const folder = join(cache, `wheel-${requirement.replace("==", "-")}`);
+  await once(folder, async () => {
+    const where = ["--target", folder, "--platform", platform, "--only-binary=:all:", "--no-deps"];
+    await pipInstall(await pythonInstaller(cache), [...where, requirement]);
   });
+  return folder;
 }
 
 /** The content of a Debian package, unpacked in a folder of its own and not installed. Resolves with that folder. */
 export async function debianPackage(cache: string, name: string): Promise<string> {
   const folder = join(cache, `debian-${name}`);
+  await once(folder, async () => {
+    const download = (): Promise<unknown> =>
+      runProgram("apt-get", ["download", name], { cwd: folder, timeoutMs: INSTALL_MS });
+    // A fresh container has no lists of packages.
+    await download().catch(() => aptGet(["update"]).then(download));
+    const file = (await readdir(folder)).find((one) => one.endsWith(".deb"));
+    if (file === undefined) throw new Error(`apt-get has brought no package ${name}`);
+    await runProgram("dpkg-deb", ["-x", file, "."], { cwd: folder });
+    await rm(join(folder, file));
+  });
+  return folder;
+}
+
+/** Debian 13, with version 2.41 of the C library. */
+const NEWER_RELEASE = "trixie";
+
+/**
+ * The folder of a whole newer Debian with some packages, made by debootstrap. Nothing in it is installed, nor does it run but for the
+ * programs that take its libraries. Making it wants root, or `sudo` without a password.
+ */
+export async function newerDebian(cache: string, packages: readonly string[]): Promise<string> {
+  const tool = await debianPackage(cache, "debootstrap");
+  const folder = join(cache, `debian-${NEWER_RELEASE}`);
+  await once(folder, async () => {
+    const options = ["--foreign", "--variant=minbase", `--include=${packages.join(",")}`];
+    await runAsRoot(join(tool, "usr/sbin/debootstrap"), [...options, NEWER_RELEASE, folder], {
+      DEBOOTSTRAP_DIR: join(tool, "usr/share/debootstrap"),
+    });
+    const user = `${String(process.getuid?.() ?? 0)}:${String(process.getgid?.() ?? 0)}`;
+    await runAsRoot("chown", ["-R", user, folder]);
+    await rm(join(folder, "var/cache/apt/archives"), { recursive: true, force: true });
+  });
+  return folder;
+}
+
+/** Fills a folder once and for all; a try that broke off is begun anew. */
+async function once(folder: string, fill: () => Promise<void>): Promise<void> {
   const stamp = join(folder, "complete");
-  if (existsSync(stamp)) return folder;
+  if (existsSync(stamp)) return;
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  const download = (): Promise<unknown> =>
-    runProgram("apt-get", ["download", name], { cwd: folder, timeoutMs: INSTALL_MS });
-  // A fresh container has no lists of packages.
-  await download().catch(() => aptGet(["update"]).then(download));
-  const file = (await readdir(folder)).find((one) => one.endsWith(".deb"));
-  if (file === undefined) throw new Error(`apt-get has brought no package ${name}`);
-  await runProgram("dpkg-deb", ["-x", file, "."], { cwd: folder });
+  await fill();
   await writeFile(stamp, "");
-  return folder;
 }

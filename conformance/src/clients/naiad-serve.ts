@@ -11,15 +11,20 @@ export interface Served {
 }
 
 /** Starts the built command on free ports and waits until it has loaded everything. */
-export async function naiadServe(root: string, argv: readonly string[]): Promise<Served> {
+export async function naiadServe(
+  root: string,
+  argv: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Served> {
   const browser = findBrowser();
   // Chromium's sandbox does not start as root in a container.
-  const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+  const hasSandbox = !argv.includes("--runtime=node");
+  const sandbox = hasSandbox && process.getuid?.() === 0 ? ["--no-sandbox"] : [];
   const ports = ["--http-port=0", "--grpc-port=0", "--metrics-port=0"];
   const command = ["packages/naiad/bin/naiad.js", "serve", ...ports, ...sandbox, ...argv];
   const service = await startService(process.execPath, command, {
     cwd: root,
-    ...(browser !== undefined && { env: { NAIAD_BROWSER: browser } }),
+    env: { ...environment, ...(browser !== undefined && { NAIAD_BROWSER: browser }) },
     ready: (log) => addressOf("Metrics Service", log) !== undefined,
   });
   const address = (name: string): string => addressOf(name, service.log()) ?? "";

@@ -1,10 +1,13 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
+import { createServer } from "node:net";
 
 export interface ProgramOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
+  /** For its standard input. Default: none. */
+  readonly input?: string;
   /** Hears standard output line by line. */
   readonly onLine?: (line: string) => void;
 }
@@ -18,14 +21,18 @@ export interface ProgramResult {
 export function runProgram(
   program: string,
   args: readonly string[],
-  { cwd, env, onLine, timeoutMs = 120_000 }: ProgramOptions = {},
+  { cwd, env, input, onLine, timeoutMs = 120_000 }: ProgramOptions = {},
 ): Promise<ProgramResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       ...(cwd !== undefined && { cwd }),
       env: { ...process.env, ...env },
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: "pipe",
     });
+    endWithThisProcess(child);
+    // A program may end before it has read everything.
+    child.stdin.on("error", () => undefined);
+    child.stdin.end(input);
     let stdout = "";
     let stderr = "";
     let rest = "";
@@ -75,6 +82,7 @@ export async function startService(
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  endWithThisProcess(child);
   let log = "";
   const exited = new Promise<void>((resolve) => {
     child.once("close", () => {
@@ -107,6 +115,33 @@ export async function startService(
     });
   });
   return { process: child, log: () => log, stop };
+}
+
+/** Ports of the loopback interface that nobody listens on just now. */
+export async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  const ports = await Promise.all(
+    servers.map(
+      (server) =>
+        new Promise<number>((resolve, reject) => {
+          server.once("error", reject).listen(0, "127.0.0.1", () => {
+            const address = server.address();
+            resolve(typeof address === "object" && address !== null ? address.port : 0);
+          });
+        }),
+    ),
+  );
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+/** Where this process is made to end, what it has started is told to. */
+function endWithThisProcess(child: ChildProcess): void {
+  const end = (): void => {
+    child.kill("SIGTERM");
+  };
+  process.once("exit", end);
+  child.once("close", () => process.off("exit", end));
 }
 
 function tailOf(text: string): string {

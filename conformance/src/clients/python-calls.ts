@@ -5,7 +5,9 @@ import type { Tally } from "./tally.ts";
 /** One line of the scripts' output. */
 interface Call {
   readonly client: string;
+  readonly release: string;
   readonly name: string;
+  readonly program: string | null;
   readonly problem: string | null;
   readonly ms: number;
 }
@@ -14,19 +16,22 @@ export interface PythonCalls {
   readonly python: string;
   readonly script: string;
   readonly args: readonly string[];
+  /** For its standard input. */
+  readonly input?: string;
   readonly tally: Tally;
 }
 
 /** Runs a script that drives the server and reports each call. */
-export async function runPythonCalls({ args, python, script, tally }: PythonCalls): Promise<void> {
+export async function runPythonCalls({ args, input, python, script, tally }: PythonCalls): Promise<void> {
   await tally.check("Python", `${basename(script)} ends well`, async () => {
     await runProgram(python, [script, ...args], {
       timeoutMs: 180_000,
-      // Bytecode beside the sources would be in the way of nobody but the repository.
-      env: { PYTHONDONTWRITEBYTECODE: "1" },
+      ...(input !== undefined && { input }),
       onLine: (line) => {
         const call = readCall(line);
-        if (call !== undefined) tally.note(call.client, call.name, call.problem ?? undefined, call.ms);
+        if (call === undefined) return;
+        const { problem, program, ...rest } = call;
+        tally.note({ ...rest, program: program ?? undefined, problem: problem ?? undefined });
       },
     });
     return undefined;
