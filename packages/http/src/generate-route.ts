@@ -2,6 +2,7 @@ import {
   decodeGenerateRequest,
   encodeGenerateResponse,
   encodeJson,
+  type ExchangeResponse,
   headerValue,
   type HttpOnlyName,
   httpStatusOf,
@@ -12,38 +13,44 @@ import {
 } from "@naiad/protocol";
 import { contextOf, errorResponse, errorText, respond } from "./responses.ts";
 import type { Route, RouteCall } from "./route.ts";
+import { tracedExchange, type TracedContext } from "./traced-exchange.ts";
 
 /** The generate extension: inference in words of flat JSON, answered at once or as server-sent events. */
 export const GENERATE_ROUTES: { readonly [Name in HttpOnlyName]: Route } = {
-  async generate(call) {
-    const request = await readRequest(call);
-    const responses = await call.options.handlers.modelStreamInfer(request, contextOf(call));
-    const given: InferenceStreamResponse[] = [];
-    for await (const response of responses) {
-      given.push(response);
-      // Whatever else comes, it is too much; leaving the loop spares the model the rest.
-      if (given.length > 1) break;
-    }
-    const [first] = given;
-    if (first === undefined) return errorText(httpStatusOf("INTERNAL"), NOT_ONE);
-    // As in Triton, where the status is fixed by the time that the second response comes.
-    if (given.length > 1) return errorText(first.error === undefined ? 200 : statusOf(first.error), NOT_ONE);
-    if (first.error !== undefined) return errorResponse(first.error);
-    return respond({ status: 200, contentType: "application/json", body: encodeGenerateResponse(first) });
-  },
-
-  async generateStream(call) {
-    const request = await readRequest(call);
-    // A refusal is an answer like any other; what the model itself answers is an event, also when it is an error.
-    const events = eventsOf(await call.options.handlers.modelStreamInfer(request, contextOf(call)));
-    const first = await events.next();
-    return {
-      status: first.done === true ? 200 : first.value.status,
-      headers: [["content-type", "text/event-stream; charset=utf-8"]],
-      body: first.done === true ? new Uint8Array(0) : bodyOf(first.value, events),
-    };
-  },
+  generate: (call) => tracedExchange(call, (context) => generate(call, context)),
+  generateStream: (call) => tracedExchange(call, (context) => generateStream(call, context)),
 };
+
+async function generate(call: RouteCall, context: TracedContext): Promise<ExchangeResponse> {
+  const request = await readRequest(call);
+  const responses = await call.options.handlers.modelStreamInfer(request, context);
+  const given: InferenceStreamResponse[] = [];
+  for await (const response of responses) {
+    given.push(response);
+    // Whatever else comes, it is too much; leaving the loop spares the model the rest.
+    if (given.length > 1) break;
+  }
+  context.onResponse();
+  const [first] = given;
+  if (first === undefined) return errorText(httpStatusOf("INTERNAL"), NOT_ONE);
+  // As in Triton, where the status is fixed by the time that the second response comes.
+  if (given.length > 1) return errorText(first.error === undefined ? 200 : statusOf(first.error), NOT_ONE);
+  if (first.error !== undefined) return errorResponse(first.error);
+  return respond({ status: 200, contentType: "application/json", body: encodeGenerateResponse(first) });
+}
+
+async function generateStream(call: RouteCall, context: TracedContext): Promise<ExchangeResponse> {
+  const request = await readRequest(call);
+  // A refusal is an answer like any other; what the model itself answers is an event, also when it is an error.
+  const events = eventsOf(await call.options.handlers.modelStreamInfer(request, context));
+  const first = await events.next();
+  context.onResponse();
+  return {
+    status: first.done === true ? 200 : first.value.status,
+    headers: [["content-type", "text/event-stream; charset=utf-8"]],
+    body: first.done === true ? new Uint8Array(0) : bodyOf(first.value, events),
+  };
+}
 
 const NOT_ONE =
   "generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses";

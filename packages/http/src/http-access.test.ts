@@ -197,6 +197,32 @@ describe("CORS", () => {
     const answer = await send("OPTIONS", INFER, undefined, headers);
     expect([answer.status, answer.header("access-control-allow-origin")]).toEqual([405, undefined]);
     expect((await send("OPTIONS", "/v3", undefined, headers)).status).toBe(404);
+    // Browsers send this without asking first, and only keep the answer from the page.
+    for (const [path, body] of [
+      [INFER, REQUEST],
+      ["/v2/repository/models/m/unload", undefined],
+    ] as const) {
+      const refused = await send("POST", path, body, [origin, ["content-type", "text/plain"]]);
+      expect([refused.status, refused.error]).toEqual([
+        403,
+        "pages of origin 'https://page.test' may not use this server. Use --http-cors-allow-origin to let them.",
+      ]);
+    }
+    expect((await send("POST", INFER, REQUEST)).text).toBe(ANSWER);
+    expect((await send("GET", "/v2", undefined, [origin])).status).toBe(200);
+  });
+
+  it("lets pages of its own origin in, a proxy before it or not", async () => {
+    const { send } = await startBench([]);
+    for (const own of [
+      ["host", "page.test"],
+      ["sec-fetch-site", "same-origin"],
+    ] as const) {
+      const answer = await send("POST", INFER, REQUEST, [origin, own]);
+      expect([answer.text, answer.header("vary")]).toEqual([ANSWER, undefined]);
+    }
+    const other = await send("POST", INFER, REQUEST, [origin, ["host", "naiad.test"]]);
+    expect(other.status).toBe(403);
   });
 });
 

@@ -5,7 +5,7 @@ import {
   type HeaderList,
   InferenceError,
 } from "@naiad/protocol";
-import { answerPreflight, corsHeaders } from "./cors.ts";
+import { answerPreflight, corsHeaders, foreignPage } from "./cors.ts";
 import { createHeaderForwarding } from "./forward-headers.ts";
 import { GENERATE_ROUTES } from "./generate-route.ts";
 import type { HttpOptions } from "./http-options.ts";
@@ -38,6 +38,8 @@ export function createHttpHandler(options: HttpOptions): ExchangeHandler {
     if (match === undefined) return errorText(404, "Not Found");
     const preflight = cors && answerPreflight(request, cors);
     if (preflight !== undefined) return preflight;
+    const foreign = cors && foreignPage(request, cors);
+    if (foreign !== undefined) return errorText(403, foreign);
     const { methods, category } = match.endpoint;
     const refused = refusal(category, request);
     if (refused !== undefined) return errorText(403, refused);

@@ -1,4 +1,4 @@
-import type { Compress, Decompress, OperationHandlers, RestrictedApi } from "@naiad/protocol";
+import type { Compress, Decompress, EdgeTracing, OperationHandlers, RestrictedApi } from "@naiad/protocol";
 import type { CorsOptions } from "./cors.ts";
 
 export interface HttpOptions {
@@ -14,6 +14,8 @@ export interface HttpOptions {
   readonly restrictedApis?: readonly RestrictedApi[];
   /** Regular expression for names of request headers that become parameters of an inference request. */
   readonly headerForwardPattern?: string;
-  /** For listeners that pages of other origins reach. Without it there are no CORS headers and no OPTIONS, as in Triton. */
+  /** Of the server behind `handlers`. Without it what happens here stands in no trace. */
+  readonly tracing?: EdgeTracing;
+  /** For listeners that pages of other origins reach. Without it nobody is asked where they come from, as in Triton. */
   readonly cors?: CorsOptions;
 }

@@ -2,10 +2,13 @@ import { encodeInferResponse, type ExchangeResponse, headerValue, type InferMess
 import { chooseCoding } from "./content-coding.ts";
 import { HEADER_LENGTH, isEncodingSupported, readInferBody } from "./infer-body.ts";
 import { checkServable } from "./model-properties.ts";
-import { contextOf, errorText, type ResponseContent, respond } from "./responses.ts";
+import { errorText, type ResponseContent, respond } from "./responses.ts";
 import type { Route, RouteCall } from "./route.ts";
+import { tracedExchange, type TracedContext } from "./traced-exchange.ts";
 
-export const inferRoute: Route = async (call) => {
+export const inferRoute: Route = (call) => tracedExchange(call, (context) => infer(call, context));
+
+async function infer(call: RouteCall, context: TracedContext): Promise<ExchangeResponse> {
   if (!isEncodingSupported(call)) {
     await checkServable(call);
     return unsupportedEncoding();
@@ -16,9 +19,10 @@ export const inferRoute: Route = async (call) => {
       await checkServable(call);
       throw thrown;
     });
-  const response = await call.options.handlers.modelInfer(request, contextOf(call));
+  const response = await call.options.handlers.modelInfer(request, context);
+  context.onResponse();
   return respond(await compressed(inferContent(encodeInferResponse(response, format)), call));
-};
+}
 
 function unsupportedEncoding(): ExchangeResponse {
   const response = errorText(501, "Unsupported compression type");

@@ -1,3 +1,4 @@
+import { DEFAULT_TRACE_CONFIG } from "@naiad/protocol";
 import { echoModel } from "@naiad/testing";
 import { describe, expect, it } from "vitest";
 import { createHttpBench } from "../test/http-bench.ts";
@@ -9,8 +10,11 @@ const TRACE =
 const LOG =
   '{"log_file":"","log_info":true,"log_warning":true,"log_error":true,"log_verbose_level":0,"log_format":"default"}';
 
+/** Traces are to go into a file, which has no name. */
+const options = { traceConfig: { ...DEFAULT_TRACE_CONFIG, destination: "file" } } as const;
+
 function startBench() {
-  return createHttpBench({ models: { m: echoModel(), other: echoModel() }, load: ["m"] });
+  return createHttpBench({ models: { m: echoModel(), other: echoModel() }, load: ["m"], options });
 }
 
 describe("trace settings", () => {

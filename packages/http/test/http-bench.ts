@@ -39,6 +39,7 @@ export async function createHttpBench(options: HttpBenchOptions = {}): Promise<H
   const bench = createServerBench(options);
   const handle = createHttpHandler({
     handlers: bench.server,
+    tracing: bench.tracing,
     maxInputSize: 64 * 1024 * 1024,
     ...options.http,
   });

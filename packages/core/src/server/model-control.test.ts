@@ -169,9 +169,8 @@ describe.each(["none", "poll"] as const)("mode %s", (modelControlMode) => {
     const refusal = {
       code: "UNAVAILABLE",
       message:
-        "explicit model load / unload is not allowed if polling is enabled: this server was started with " +
-        `modelControlMode '${modelControlMode}'; start it with modelControlMode 'explicit' to load and unload models ` +
-        "by request",
+        "explicit model load / unload is not allowed if polling is enabled: this server was started in model " +
+        `control mode '${modelControlMode}'; it is mode 'explicit' in which models are loaded and unloaded by request`,
     };
     await expect(bench.load("a")).rejects.toMatchObject(refusal);
     await expect(bench.unload("a")).rejects.toMatchObject(refusal);

@@ -141,8 +141,8 @@ export function createModelControl(context: ModelControlContext): ModelControl {
     throw new InferenceError(
       "UNAVAILABLE",
       "explicit model load / unload is not allowed if polling is enabled: " +
-        `this server was started with modelControlMode '${options.modelControlMode}'; ` +
-        "start it with modelControlMode 'explicit' to load and unload models by request",
+        `this server was started in model control mode '${options.modelControlMode}'; ` +
+        "it is mode 'explicit' in which models are loaded and unloaded by request",
     );
   }
 

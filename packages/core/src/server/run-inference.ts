@@ -5,6 +5,7 @@ import type { ServingVersion } from "../lifecycle/serving-version.ts";
 import type { Clock } from "../ports.ts";
 import { validateRequest } from "../request/inference-request.ts";
 import type { RequestOutcome } from "../scheduling/scheduler.ts";
+import type { Tracing } from "../trace/tracing.ts";
 import { clientResponse } from "./client-response.ts";
 
 export interface InferenceContext {
@@ -12,6 +13,7 @@ export interface InferenceContext {
   readonly find: (reference: ModelReference) => ServingVersion;
   readonly clock: Clock;
   readonly admission: Admission;
+  readonly tracing: Tracing;
 }
 
 /**
@@ -24,15 +26,16 @@ export interface InferenceContext {
 export function runInference(
   request: InferenceRequest,
   context: OperationContext,
-  { find, clock, admission }: InferenceContext,
+  { find, clock, admission, tracing }: InferenceContext,
 ): Promise<InferenceResponse> {
   return new Promise((resolve, reject) => {
     const serving = find(request);
-    const { modelName, scheduler, signature } = serving;
+    const { modelName, version, scheduler, signature } = serving;
     if (signature.decoupled) throw new InferenceError("UNSUPPORTED", DECOUPLED);
     const startNs = clock.nowNs();
     const valid = validateRequest(request, { name: modelName, signature });
     const release = admission.admit(valid, serving);
+    const trace = tracing.take({ modelName, version, requestId: request.id }, startNs, context.trace);
     const respond = (outcome: RequestOutcome): void => {
       release();
       try {
@@ -42,9 +45,10 @@ export function runInference(
       }
     };
     try {
-      scheduler.enqueue({ request: valid, signal: context.signal, startNs, respond });
+      scheduler.enqueue({ request: valid, signal: context.signal, startNs, trace, respond });
     } catch (thrown) {
       release();
+      trace?.finish();
       throw thrown;
     }
   });

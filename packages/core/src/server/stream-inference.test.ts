@@ -4,6 +4,7 @@ import type { FakeAnswer, FakeStep, ServerBench } from "@naiad/testing";
 import { createServerBench, echoedValue, echoModel, echoRequest } from "@naiad/testing";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { readAll } from "../../test/read-all.ts";
 
 const MS = 1e6;
 const END: FakeStep = { kind: "end" };
@@ -23,18 +24,6 @@ async function start(
   await bench.start();
   await bench.load("m");
   return bench;
-}
-
-/** Numbers of the responses, codes of their errors, and at last the code and text of what ended them. */
-async function readAll(responses: AsyncIterable<InferenceStreamResponse>): Promise<readonly unknown[]> {
-  const read: unknown[] = [];
-  try {
-    for await (const response of responses) read.push(response.error?.code ?? echoedValue(response));
-  } catch (thrown) {
-    const { code, message } = InferenceError.from(thrown);
-    read.push(`${code} ${message}`);
-  }
-  return read;
 }
 
 async function statistics(bench: ServerBench) {

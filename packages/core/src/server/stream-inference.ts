@@ -18,14 +18,16 @@ const CAPACITY = 4;
 // eslint-disable-next-line @typescript-eslint/require-await -- a refusal is a rejection
 export async function streamInference(
   request: InferenceRequest,
-  { signal }: OperationContext,
-  { find, clock, admission }: InferenceContext,
+  { signal, trace: tracedAs }: OperationContext,
+  { find, clock, admission, tracing }: InferenceContext,
 ): Promise<AsyncIterable<InferenceStreamResponse>> {
   const serving = find(request);
   const { modelName, scheduler, signature } = serving;
   const startNs = clock.nowNs();
   const valid = validateRequest(request, { name: modelName, signature });
   const release = admission.admit(valid, serving);
+  const { version } = serving;
+  const trace = tracing.take({ modelName, version, requestId: request.id }, startNs, tracedAs);
   const leaving = new AbortController();
   const leave = (): void => {
     leaving.abort(signal.reason);
@@ -54,8 +56,9 @@ export async function streamInference(
   if (signal.aborted) leave();
   else signal.addEventListener("abort", leave);
   try {
-    scheduler.enqueue({ request: valid, signal: leaving.signal, startNs, onResponse, respond });
+    scheduler.enqueue({ request: valid, signal: leaving.signal, startNs, trace, onResponse, respond });
   } catch (thrown) {
+    trace?.finish();
     signal.removeEventListener("abort", leave);
     release();
     throw thrown;

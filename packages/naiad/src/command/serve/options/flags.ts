@@ -5,8 +5,13 @@ export type FlagKind =
   /** `true` or `false`, and `true` where nothing follows. */
   | "boolean"
   | "count"
+  /** A count, or as a boolean 1 or 0. */
+  | "level"
   | "port"
   | "text"
+  /** Text that is not empty, as it is where a variable of the shell has not been set. */
+  | "filled"
+  /** One of these, in whatever case. */
   | readonly string[];
 
 export interface Flag {
@@ -27,14 +32,18 @@ export interface FlagGroup {
 
 const TLS = (name: string): Readonly<Record<string, Flag>> => ({
   [`${name}-use-ssl`]: { kind: "boolean", help: "Serve over TLS (default: false)" },
-  [`${name}-server-cert`]: { kind: "text", value: "FILE", help: "PEM file with the server's certificate" },
-  [`${name}-server-key`]: { kind: "text", value: "FILE", help: "PEM file with the key of that certificate" },
+  [`${name}-server-cert`]: { kind: "filled", value: "FILE", help: "PEM file with the server's certificate" },
+  [`${name}-server-key`]: {
+    kind: "filled",
+    value: "FILE",
+    help: "PEM file with the key of that certificate",
+  },
   [`${name}-use-ssl-mutual`]: {
     kind: "boolean",
     help: "Ask clients for a certificate, and refuse those without (default: false)",
   },
   [`${name}-root-cert`]: {
-    kind: "text",
+    kind: "filled",
     value: "FILE",
     help: "PEM file with the certificates that those of clients are checked against",
   },
@@ -49,7 +58,7 @@ export const FLAG_GROUPS: readonly FlagGroup[] = [
     title: "Models",
     flags: {
       "model-repository": {
-        kind: "text",
+        kind: "filled",
         value: "DIR",
         repeats: true,
         help: "Directory of models, laid out as for Triton; needed, and may be given several times",
@@ -59,7 +68,7 @@ export const FLAG_GROUPS: readonly FlagGroup[] = [
         help: "Load all models at start (none), look for changes too (poll), or only load what is asked for (explicit) (default: none)",
       },
       "load-model": {
-        kind: "text",
+        kind: "filled",
         value: "NAME",
         repeats: true,
         help: "In mode explicit, a model to load at start; * alone loads all",
@@ -88,7 +97,7 @@ export const FLAG_GROUPS: readonly FlagGroup[] = [
         help: "How often a failed load is tried again (default: 0)",
       },
       "backend-config": {
-        kind: "text",
+        kind: "filled",
         value: "[BACKEND,]NAME=VALUE",
         repeats: true,
         help: "Setting for backends: default-max-batch-size",
@@ -114,16 +123,10 @@ export const FLAG_GROUPS: readonly FlagGroup[] = [
         help: "Units of a resource that a rate_limiter names",
       },
       "cache-config": {
-        kind: "text",
+        kind: "filled",
         value: "local,size=BYTES",
         repeats: true,
         help: "Keep responses of models that allow it (default: none are kept)",
-      },
-      "trace-config": {
-        kind: "text",
-        value: "[triton,]NAME=VALUE",
-        repeats: true,
-        help: "A trace setting to begin with: level, rate, count, log-frequency",
       },
       ...own({
         "request-rate-limit": {
@@ -136,7 +139,7 @@ export const FLAG_GROUPS: readonly FlagGroup[] = [
           help: "Bytes of inputs that may be queued and executing (default: as the machine suggests)",
         },
         config: {
-          kind: "text",
+          kind: "filled",
           value: "FILE",
           help: 'JSON file with options by their names: { "http-port": 8000 }; those of the command line win',
         },
@@ -147,7 +150,7 @@ export const FLAG_GROUPS: readonly FlagGroup[] = [
     title: "Log",
     flags: {
       "log-verbose": {
-        kind: "count",
+        kind: "level",
         help: "0: off; 1: more is told, the browser's own lines too (default: 0)",
       },
       "log-info": { kind: "boolean", help: "Information lines (default: true)" },
@@ -162,7 +165,7 @@ export const FLAG_GROUPS: readonly FlagGroup[] = [
     flags: {
       "allow-http": { kind: "boolean", help: "Serve HTTP (default: true)" },
       "http-port": { kind: "port", help: "0 takes a free one, which is told (default: 8000)" },
-      "http-address": { kind: "text", value: "ADDRESS", help: "Where to listen (default: that of --host)" },
+      "http-address": { kind: "filled", value: "ADDRESS", help: "Where to listen (default: that of --host)" },
       "http-max-input-size": {
         kind: "count",
         help: "Bytes that the JSON of a request, or a tensor in it, may have (default: 67108864)",
@@ -180,18 +183,18 @@ export const FLAG_GROUPS: readonly FlagGroup[] = [
       },
       ...own({
         host: {
-          kind: "text",
+          kind: "filled",
           value: "ADDRESS",
           help: "Where every service listens that has no address of its own; 0.0.0.0: for everybody (default: 127.0.0.1)",
         },
         "http-cors-allow-origin": {
-          kind: "text",
+          kind: "filled",
           value: "ORIGIN",
           repeats: true,
           help: "An origin whose pages may use the API; * allows all (default: none)",
         },
         "http-access-log": {
-          kind: "text",
+          kind: "filled",
           value: "FILE",
           help: "Append a line for each request; - is standard output (default: none)",
         },
@@ -204,7 +207,7 @@ export const FLAG_GROUPS: readonly FlagGroup[] = [
     flags: {
       "allow-grpc": { kind: "boolean", help: "Serve gRPC (default: true)" },
       "grpc-port": { kind: "port", help: "0 takes a free one, which is told (default: 8001)" },
-      "grpc-address": { kind: "text", value: "ADDRESS", help: "Where to listen (default: that of --host)" },
+      "grpc-address": { kind: "filled", value: "ADDRESS", help: "Where to listen (default: that of --host)" },
       "grpc-restricted-protocol": {
         kind: "text",
         value: "API,...:KEY=VALUE",
@@ -249,12 +252,21 @@ export const FLAG_GROUPS: readonly FlagGroup[] = [
       "allow-metrics": { kind: "boolean", help: "Serve metrics for Prometheus (default: true)" },
       "metrics-port": { kind: "port", help: "0 takes a free one, which is told (default: 8002)" },
       "metrics-address": {
-        kind: "text",
+        kind: "filled",
         value: "ADDRESS",
         help: "Where to listen (default: that of --http-address)",
       },
+      "metrics-interval-ms": {
+        kind: "count",
+        help: "Milliseconds from one reading of CPU and GPUs to the next (default: 2000)",
+      },
+      "allow-cpu-metrics": { kind: "boolean", help: "Load and memory of the machine (default: true)" },
+      "allow-gpu-metrics": {
+        kind: "boolean",
+        help: "Load, memory, power and energy of GPUs, of nvidia-smi or Linux (default: true)",
+      },
       "metrics-config": {
-        kind: "text",
+        kind: "filled",
         value: "NAME=VALUE",
         repeats: true,
         help: "counter_latencies, summary_latencies, histogram_latencies, summary_quantiles",
@@ -262,10 +274,28 @@ export const FLAG_GROUPS: readonly FlagGroup[] = [
     },
   },
   {
+    title: "Traces",
+    flags: {
+      "trace-config": {
+        kind: "filled",
+        value: "[MODE,]NAME=VALUE",
+        repeats: true,
+        help:
+          "level (TIMESTAMPS, TENSORS or OFF), rate, count, mode (triton or opentelemetry); triton,file and " +
+          "triton,log-frequency; opentelemetry,url, resource, bsp_max_queue_size, bsp_schedule_delay and " +
+          "bsp_max_export_batch_size",
+      },
+    },
+  },
+  {
     title: "Browser",
     flags: own({
+      runtime: {
+        kind: ["browser", "node"],
+        help: "What the server runs in: a headless browser, or threads of Node.js, without WebGPU (default: browser)",
+      },
       browser: {
-        kind: "text",
+        kind: "filled",
         value: "FILE",
         help: "Chrome or Chromium to use (default: NAIAD_BROWSER, or the first that is found)",
       },
@@ -295,61 +325,8 @@ export const FLAG_GROUPS: readonly FlagGroup[] = [
       },
       "browser-hang-secs": {
         kind: "count",
-        help: "A browser that has not answered for so long is started anew (default: 30)",
+        help: "A browser, or a host thread of Node.js, that has not answered for so long is started anew (default: 30)",
       },
     }),
   },
 ];
-
-/** Older names. */
-export const FLAG_ALIASES: Readonly<Record<string, string>> = { "model-store": "model-repository" };
-
-/** tritonserver's options that have nothing to set here. They are taken, so that its command lines work, and said to do nothing. */
-export const IDLE_FLAGS: readonly string[] = [
-  "allow-client-shm",
-  "allow-cpu-metrics",
-  "allow-gpu-metrics",
-  "backend-directory",
-  "buffer-manager-thread-count",
-  "cache-directory",
-  "cuda-memory-pool-byte-size",
-  "cuda-virtual-address-size",
-  "enable-peer-access",
-  "grpc-http2-max-ping-strikes",
-  "grpc-http2-max-pings-without-data",
-  "grpc-http2-min-recv-ping-interval-without-data",
-  "grpc-infer-allocation-pool-size",
-  "grpc-infer-thread-count",
-  "grpc-max-response-pool-size",
-  "host-policy",
-  "http-thread-count",
-  "metrics-interval-ms",
-  "min-supported-compute-capability",
-  "model-load-gpu-limit",
-  "pinned-memory-pool-byte-size",
-  "pinned-memory-pool-policy",
-  "repoagent-directory",
-  "reuse-grpc-port",
-  "reuse-http-port",
-];
-
-/** tritonserver's options for what is not served here, by what that is. */
-export const ABSENT_FLAGS: Readonly<Record<string, string>> = {
-  "allow-sagemaker": "SageMaker's endpoint",
-  "sagemaker-port": "SageMaker's endpoint",
-  "sagemaker-safe-port-range": "SageMaker's endpoint",
-  "sagemaker-thread-count": "SageMaker's endpoint",
-  "allow-vertex-ai": "Vertex AI's endpoint",
-  "vertex-ai-port": "Vertex AI's endpoint",
-  "vertex-ai-thread-count": "Vertex AI's endpoint",
-  "vertex-ai-default-model": "Vertex AI's endpoint",
-};
-
-/** Of which only this value is possible. */
-export const FIXED_FLAGS: Readonly<Record<string, string>> = { "model-namespacing": "false" };
-
-/** Older options, by what says the same now. */
-export const OLD_FLAGS: Readonly<Record<string, string>> = {
-  "strict-model-config": "disable-auto-complete-config",
-  "response-cache-byte-size": "cache-config",
-};

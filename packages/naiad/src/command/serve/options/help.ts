@@ -38,10 +38,12 @@ function valueOf(kind: Flag["kind"]): string | undefined {
     case "boolean":
       return "true|false";
     case "count":
+    case "level":
       return "NUMBER";
     case "port":
       return "PORT";
     case "text":
+    case "filled":
       return "TEXT";
     default:
       return kind.join("|");

@@ -3,7 +3,8 @@ import { parseArgs } from "node:util";
 import { nearestName } from "@naiad/protocol";
 import { UsageError } from "../../command-io.ts";
 import type { Flag } from "./flags.ts";
-import { ABSENT_FLAGS, FIXED_FLAGS, FLAG_ALIASES, FLAG_GROUPS, IDLE_FLAGS, OLD_FLAGS } from "./flags.ts";
+import { FLAG_GROUPS } from "./flags.ts";
+import { ABSENT_FLAGS, FIXED_FLAGS, FLAG_ALIASES, IDLE_FLAGS, OLD_FLAGS } from "./tritonserver-flags.ts";
 
 /** Texts of the options that were given, by name, each checked for its kind. */
 export interface GivenFlags {
@@ -12,17 +13,18 @@ export interface GivenFlags {
   readonly warnings: readonly string[];
 }
 
-const FLAGS: Readonly<Record<string, Flag>> = Object.fromEntries(
+const OFFERED: Readonly<Record<string, Flag>> = Object.fromEntries(
   FLAG_GROUPS.flatMap(({ flags }) => Object.entries(flags)),
 );
-const HIDDEN: Readonly<Record<string, Flag>> = {
-  "strict-model-config": { kind: "boolean", help: "" },
-  "response-cache-byte-size": { kind: "count", help: "" },
-  "model-namespacing": { kind: "boolean", help: "" },
-  help: { kind: "switch", help: "" },
+const FLAGS: Readonly<Record<string, Pick<Flag, "kind" | "repeats">>> = {
+  ...OFFERED,
+  ...FIXED_FLAGS,
+  ...OLD_FLAGS,
+  help: { kind: "switch" },
 };
-const ALL_NAMES: readonly string[] = [
-  ...Object.keys({ ...FLAGS, ...FLAG_ALIASES, ...FIXED_FLAGS, ...OLD_FLAGS }),
+/** Of every option that is taken. */
+export const FLAG_NAMES: readonly string[] = [
+  ...Object.keys({ ...OFFERED, ...FLAG_ALIASES, ...FIXED_FLAGS, ...OLD_FLAGS }),
   ...IDLE_FLAGS,
 ];
 
@@ -34,7 +36,7 @@ export function readFlags(argv: readonly string[]): GivenFlags {
   const line = collect(pairsOf(argv));
   const [file] = line.values.get("config") ?? [];
   if (file === undefined) return line;
-  const fromFile = collect(pairsOfFile(file));
+  const fromFile = readFile(file);
   return {
     values: new Map([...fromFile.values, ...line.values]),
     warnings: [...fromFile.warnings, ...line.warnings],
@@ -53,7 +55,7 @@ function pairsOf(argv: readonly string[]): readonly Pair[] {
     if (IDLE_FLAGS.includes(name) || Object.hasOwn(ABSENT_FLAGS, name)) return true;
     return kind !== undefined && kind !== "switch" && kind !== "boolean";
   };
-  const names = [...ALL_NAMES, ...Object.keys(ABSENT_FLAGS), "help"];
+  const names = [...FLAG_NAMES, ...Object.keys(ABSENT_FLAGS), "help"];
   const { tokens } = parseArgs({
     args: [...argv],
     strict: false,
@@ -74,6 +76,8 @@ function pairsOf(argv: readonly string[]): readonly Pair[] {
         token.value === undefined && kindOf(token.name) === "boolean" && next?.kind === "positional"
           ? next.value
           : undefined;
+      if (!token.rawName.startsWith("--") && token.name !== "help")
+        throw unknownOption(token.rawName, token.name);
       pairs.push({ name: token.name, value: token.value ?? asBoolean(follows) });
     } else if (token.kind === "positional") {
       const before = tokens[index - 1];
@@ -106,24 +110,27 @@ function asBoolean(text: string | undefined): "true" | "false" | undefined {
   }
 }
 
-function pairsOfFile(path: string): readonly Pair[] {
-  let content: unknown;
+/** Every error names the file. */
+function readFile(path: string): GivenFlags {
   try {
-    content = JSON.parse(readFileSync(path, "utf8"));
+    return collect(pairsOfFile(JSON.parse(readFileSync(path, "utf8"))));
   } catch (error) {
-    throw new UsageError(`--config: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
+    const message = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`--config '${path}': ${message}`, { cause: error });
   }
+}
+
+function pairsOfFile(content: unknown): readonly Pair[] {
   if (typeof content !== "object" || content === null || Array.isArray(content)) {
-    throw new UsageError(`--config: '${path}' must hold an object of options`);
+    throw new UsageError("it must hold an object of options");
   }
   return Object.entries(content).flatMap(([name, value]: readonly [string, unknown]) =>
     (Array.isArray(value) ? (value as readonly unknown[]) : [value]).map((one) => {
       if (!["string", "number", "boolean"].includes(typeof one) || name === "config") {
-        throw new UsageError(`--config: '${path}' has no option in '${name}'`);
+        throw new UsageError(`there is no option in '${name}'`);
       }
-      return { name, value: String(one) };
+      // As on the command line, too.
+      return { name: name.replace(/^--/, ""), value: String(one) };
     }),
   );
 }
@@ -145,11 +152,11 @@ function collect(pairs: readonly Pair[]): GivenFlags {
     const text = checked(name, value);
     const fixed = ownValue(FIXED_FLAGS, name);
     if (fixed !== undefined) {
-      if (text !== fixed) throw new UsageError(`--${name} can only be ${fixed}`);
+      if (text !== fixed.only) throw new UsageError(`--${name} can only be ${fixed.only}`);
       continue;
     }
     const old = ownValue(OLD_FLAGS, name);
-    if (old !== undefined) warnings.add(`--${name} is deprecated; say it with --${old}`);
+    if (old !== undefined) warnings.add(`--${name} is deprecated; say it with --${old.now}`);
     const known = values.get(name);
     if (known === undefined || ownValue(FLAGS, name)?.repeats !== true) values.set(name, [text]);
     else known.push(text);
@@ -165,9 +172,15 @@ function checked(name: string, value: string | undefined): string {
     if (truth === undefined) throw new UsageError(`--${name}: invalid value for bool option: ${value ?? ""}`);
     return truth;
   }
-  if (value === undefined) throw new UsageError(`--${name} needs a value`);
-  if (kind === "text") return value;
-  if (kind === "count" || kind === "port") {
+  if (value === undefined || (value === "" && kind !== "text")) {
+    throw new UsageError(`--${name} needs a value`);
+  }
+  if (kind === "text" || kind === "filled") return value;
+  if (kind === "level") {
+    const truth = asBoolean(value);
+    if (truth !== undefined) return truth === "true" ? "1" : "0";
+  }
+  if (kind === "count" || kind === "level" || kind === "port") {
     const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
     if (Number.isNaN(number) || (kind === "port" && number > 65_535)) {
       throw new UsageError(
@@ -176,23 +189,28 @@ function checked(name: string, value: string | undefined): string {
     }
     return String(number);
   }
-  if (!kind.includes(value)) {
+  const word = kind.find((one) => one.toLowerCase() === value.toLowerCase());
+  if (word === undefined) {
     throw new UsageError(`--${name} must be one of ${kind.join(", ")}, but it is '${value}'`);
   }
-  return value;
+  return word;
 }
 
 function checkKnown(name: string): Flag["kind"] {
   const kind = kindOf(name);
   if (kind !== undefined) return kind;
-  const near = nearestName(name, ALL_NAMES);
-  throw new UsageError(
-    `unknown option '--${name}'${near === undefined ? "" : `; did you mean '--${near}'?`}`,
+  throw unknownOption(`--${name}`, name);
+}
+
+function unknownOption(given: string, name: string): UsageError {
+  const near = nearestName(name, FLAG_NAMES);
+  return new UsageError(
+    `unknown option '${given}'${near === undefined ? "" : `; did you mean '--${near}'?`}`,
   );
 }
 
 function kindOf(name: string): Flag["kind"] | undefined {
-  return ownValue(FLAGS, ownValue(FLAG_ALIASES, name) ?? name)?.kind ?? ownValue(HIDDEN, name)?.kind;
+  return ownValue(FLAGS, ownValue(FLAG_ALIASES, name) ?? name)?.kind;
 }
 
 function ownValue<Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined {

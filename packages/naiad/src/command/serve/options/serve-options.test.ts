@@ -1,3 +1,4 @@
+import { DEFAULT_TRACE_CONFIG } from "@naiad/protocol";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,6 +24,15 @@ function read(...argv: string[]): ServeOptions {
 }
 
 describe("the options of naiad serve", () => {
+  it("serve from a browser unless told otherwise, and take nothing for one where there is none", () => {
+    expect(read("--runtime=node")).toMatchObject({ runtime: "node", hangSecs: 30 });
+    expect(read("--runtime=node", "--browser-hang-secs=7", "--gpu-fallback=error").hangSecs).toBe(7);
+    for (const flag of ["--browser=/b", "--browser-argument=--x", "--gpu=off", "--no-sandbox"]) {
+      expect(() => read("--runtime=node", flag)).toThrow("is for --runtime browser");
+    }
+    expect(() => read("--runtime=deno")).toThrow("--runtime");
+  });
+
   it("are tritonserver's by default, on the loopback interface", () => {
     expect(read()).toEqual({
       repositories: ["m"],
@@ -35,7 +45,7 @@ describe("the options of naiad serve", () => {
         rateLimitResources: [],
         allowSoftwareGpu: false,
       },
-      cors: undefined,
+      cors: { allowOrigins: [] },
       listeners: [
         { protocol: "http", address: "127.0.0.1", port: 8000, tls: undefined },
         {
@@ -55,8 +65,11 @@ describe("the options of naiad serve", () => {
       ],
       accessLog: undefined,
       log: { verbose: 0, info: true, warning: true, error: true, format: "default", file: undefined },
-      trace: undefined,
-      browser: { path: undefined, gpu: "auto", sandbox: "on", arguments: [], hangSecs: 30 },
+      trace: { ...DEFAULT_TRACE_CONFIG, destination: "file" },
+      machine: { cpu: "told", gpu: "told", intervalMs: 2000 },
+      runtime: "browser",
+      browser: { path: undefined, gpu: "auto", sandbox: "on", arguments: [] },
+      hangSecs: 30,
       exitTimeoutSecs: 30,
       warnings: [],
     });
@@ -109,7 +122,7 @@ describe("the options of naiad serve", () => {
       allowMetrics: false,
       allowSoftwareGpu: false,
     });
-    expect(trace).toEqual({ trace_level: ["TIMESTAMPS"], trace_rate: "10" });
+    expect(trace).toMatchObject({ mode: "triton", level: ["TIMESTAMPS"], rate: 10 });
     expect(warnings).toEqual([
       "--pinned-memory-pool-byte-size does nothing in a browser",
       "--http-thread-count does nothing in a browser",
@@ -122,6 +135,14 @@ describe("the options of naiad serve", () => {
     expect(addresses("--host", "0.0.0.0")).toEqual(["0.0.0.0", "0.0.0.0", "0.0.0.0"]);
     expect(addresses("--http-address", "::1")).toEqual(["::1", "127.0.0.1", "::1"]);
     expect(addresses("--host=a", "--metrics-address=b", "--grpc-address=c")).toEqual(["a", "c", "b"]);
+  });
+
+  it("say what the metrics tell of the machine, and how often", () => {
+    expect(read().machine).toEqual({ cpu: "told", gpu: "told", intervalMs: 2000 });
+    expect(
+      read("--allow-cpu-metrics=false", "--allow-gpu-metrics=0", "--metrics-interval-ms=1").machine,
+    ).toEqual({ cpu: "left out", gpu: "left out", intervalMs: 100 });
+    expect(read("--allow-metrics=false").machine).toBeUndefined();
   });
 
   it("name origins, certificates and the browser", () => {
@@ -151,7 +172,6 @@ describe("the options of naiad serve", () => {
       gpu: "software",
       sandbox: "off",
       arguments: ["--x=1"],
-      hangSecs: 30,
     });
     expect(server.allowSoftwareGpu).toBe(true);
     expect(read("--http-cors-allow-origin=*").cors).toEqual({ allowOrigins: "*" });
@@ -166,7 +186,8 @@ describe("the options of naiad serve", () => {
         "http-port": 1,
         "metrics-port": 2,
         "exit-on-error": false,
-        "metrics-interval-ms": 5,
+        "metrics-interval-ms": 500,
+        "http-thread-count": 5,
       }),
     );
     const options = readServeOptions(["--config", file, "--http-port=3"]);
@@ -174,16 +195,21 @@ describe("the options of naiad serve", () => {
       repositories: ["a", "b"],
       listeners: [{ port: 3 }, { port: 8001 }, { port: 2 }],
       server: { exitOnError: false },
-      warnings: ["--metrics-interval-ms does nothing in a browser"],
+      machine: { intervalMs: 500 },
+      warnings: ["--http-thread-count does nothing in a browser"],
     });
     await writeFile(file, '{"http-prot": 1}');
     expect(() => readServeOptions(["--config", file])).toThrow("did you mean '--http-port'?");
     await writeFile(file, '{"http-port": {}}');
-    expect(() => readServeOptions(["--config", file])).toThrow("has no option in 'http-port'");
+    expect(() => readServeOptions(["--config", file])).toThrow(
+      `--config '${file}': there is no option in 'http-port'`,
+    );
     await writeFile(file, "[]");
     expect(() => readServeOptions(["--config", file])).toThrow("must hold an object of options");
     await writeFile(file, "{");
-    expect(() => readServeOptions(["--config", file])).toThrow(UsageError);
+    expect(() => readServeOptions(["--config", file])).toThrow(`--config '${file}': `);
+    await writeFile(file, '{"--model-repository": "a"}');
+    expect(readServeOptions(["--config", file])).toMatchObject({ repositories: ["a"] });
   });
 
   it.each([
@@ -206,13 +232,28 @@ describe("the options of naiad serve", () => {
     [["--model-namespacing=true"], "--model-namespacing can only be false"],
     [["--http-use-ssl=true"], "--http-use-ssl needs --http-server-cert"],
     [["--rate-limit-resource=R"], "--rate-limit-resource must be NAME:COUNT[:DEVICE], but it is 'R'"],
-    [["--backend-config=onnxruntime,x=1"], "'x' is no setting here; there is default-max-batch-size"],
+    [
+      ["--model-control-mode=explicit", "--load-model=*", "--load-model=a"],
+      "Wildcard model name '*' must be the ONLY startup model if specified at all.",
+    ],
+    // Of a variable of the shell that is not set; an empty address would be every address.
+    [["--host="], "--host needs a value"],
+    [["--metrics-address="], "--metrics-address needs a value"],
+    [["-v"], "unknown option '-v'"],
     [["--backend-config=y"], "--backend-config must be [BACKEND,]NAME=VALUE, but it is 'y'"],
-    [["--trace-config=file=/tmp/t"], "'file=/tmp/t' is no setting of Triton's traces"],
     [["--toString"], "unknown option '--toString'"],
   ])("refuse %j", (argv, message) => {
     expect(() => read(...argv)).toThrow(UsageError);
     expect(() => read(...argv)).toThrow(message);
+  });
+
+  it("are read as tritonserver reads them", () => {
+    expect(read("--model-control-mode=EXPLICIT").server.modelControlMode).toBe("explicit");
+    expect(read("--rate-limit=Execution_Count").server.rateLimit).toBe("execution_count");
+    expect(read("--log-verbose=true").log.verbose).toBe(1);
+    expect(read("--log-verbose", "false").log.verbose).toBe(0);
+    expect(read("--log-file=").log.file).toBeUndefined();
+    expect(read("--backend-config=python,a=b").warnings).toHaveLength(1);
   });
 
   it("need a repository", () => {

@@ -1,22 +1,29 @@
-import type { LogSettings, RateLimitResource, TraceSettingsUpdate } from "@naiad/protocol";
+import type { LogSettings, RateLimitResource, TraceConfig } from "@naiad/protocol";
 import type { HostStart } from "@naiad/runtime/contracts";
 import type { StartServerOptions } from "../../../sdk/start-options.ts";
 import { UsageError } from "../../command-io.ts";
 import type { SessionLimits } from "../listen/watch-session.ts";
+import { readBackendOptions } from "./backend-options.ts";
 import { readFlags } from "./read-flags.ts";
+import { readTraceOptions } from "./trace-options.ts";
 
 export interface ServeOptions {
   /** Directories. */
   readonly repositories: readonly string[];
   /** Without what only the command knows: addresses of repositories and workers. */
   readonly server: Omit<StartServerOptions, "modelRepository">;
-  readonly cors: HostStart["cors"] | undefined;
+  readonly cors: NonNullable<HostStart["cors"]>;
   readonly listeners: readonly ListenerOptions[];
   readonly accessLog: string | undefined;
   readonly log: LogOptions;
-  /** To be set once the server runs; `undefined`: nothing. */
-  readonly trace: TraceSettingsUpdate | undefined;
+  readonly trace: TraceConfig;
+  /** What of the machine the metrics tell; `undefined` where there are no metrics. */
+  readonly machine: MachineOptions | undefined;
+  readonly runtime: RuntimeKind;
+  /** Of the runtime `browser`. */
   readonly browser: BrowserOptions;
+  /** A host that has not answered for so long is started anew. */
+  readonly hangSecs: number;
   readonly exitTimeoutSecs: number;
   readonly warnings: readonly string[];
 }
@@ -37,6 +44,12 @@ export interface TlsFiles {
   readonly clientRoots: string | undefined;
 }
 
+export interface MachineOptions {
+  readonly cpu: "told" | "left out";
+  readonly gpu: "told" | "left out";
+  readonly intervalMs: number;
+}
+
 export interface LogOptions {
   readonly verbose: number;
   readonly info: boolean;
@@ -46,28 +59,36 @@ export interface LogOptions {
   readonly file: string | undefined;
 }
 
+/** What the server runs in. */
+export type RuntimeKind = "browser" | "node";
+
 export interface BrowserOptions {
   readonly path: string | undefined;
   readonly gpu: "auto" | "off" | "software";
   readonly sandbox: "on" | "off";
   readonly arguments: readonly string[];
-  readonly hangSecs: number;
 }
 
 /** `"help"` where that was asked for. Throws a `UsageError` for what makes no sense. */
-export function readServeOptions(argv: readonly string[]): ServeOptions | "help" {
+export function readServeOptions(
+  argv: readonly string[],
+  environment: Readonly<Record<string, string | undefined>> = {},
+): ServeOptions | "help" {
   const { values, warnings } = readFlags(argv);
   if (values.has("help")) return "help";
   const flags = new FlagReader(values);
   const repositories = flags.all("model-repository");
   if (repositories.length === 0) throw new UsageError("--model-repository must be specified");
+  const runtime = flags.oneOf("runtime", ["browser", "node"]) ?? "browser";
+  if (runtime === "node") refuseBrowserFlags(values);
   const listeners = readListeners(flags);
+  const trace = readTraceOptions(flags, environment);
   const origins = flags.all("http-cors-allow-origin");
   const gpu = flags.oneOf("gpu", ["auto", "off", "software"]) ?? "auto";
   return {
     repositories,
     server: serverOptions(flags, gpu),
-    cors: origins.length === 0 ? undefined : { allowOrigins: origins.includes("*") ? "*" : origins },
+    cors: { allowOrigins: origins.includes("*") ? "*" : origins },
     listeners,
     accessLog: flags.text("http-access-log"),
     log: {
@@ -76,19 +97,31 @@ export function readServeOptions(argv: readonly string[]): ServeOptions | "help"
       warning: flags.flag("log-warning") ?? true,
       error: flags.flag("log-error") ?? true,
       format: flags.text("log-format") ?? "default",
-      file: flags.text("log-file"),
+      // tritonserver's default, which means standard error.
+      file: flags.text("log-file") === "" ? undefined : flags.text("log-file"),
     },
-    trace: traceSettings(flags.all("trace-config")),
+    trace: trace.config,
+    machine: machineOptions(flags),
+    runtime,
     browser: {
       path: flags.text("browser"),
       gpu,
       sandbox: flags.flag("no-sandbox") === true ? "off" : "on",
       arguments: flags.all("browser-argument"),
-      hangSecs: Math.max(1, flags.number("browser-hang-secs") ?? 30),
     },
+    hangSecs: Math.max(1, flags.number("browser-hang-secs") ?? 30),
     exitTimeoutSecs: flags.number("exit-timeout-secs") ?? 30,
-    warnings,
+    warnings: [...warnings, ...readBackendOptions(flags.all("backend-config")).warnings, ...trace.warnings],
   };
+}
+
+/** What only a browser can be told. */
+const BROWSER_FLAGS = ["browser", "browser-argument", "gpu", "no-sandbox"] as const;
+
+function refuseBrowserFlags(values: ReadonlyMap<string, unknown>): void {
+  const given = BROWSER_FLAGS.find((name) => values.has(name));
+  if (given === undefined) return;
+  throw new UsageError(`--${given} is for --runtime browser: --runtime node has no browser, and no GPU`);
 }
 
 function readListeners(flags: FlagReader): readonly ListenerOptions[] {
@@ -119,6 +152,19 @@ function readListeners(flags: FlagReader): readonly ListenerOptions[] {
   }
   if (listeners.length > 0) return listeners;
   throw new UsageError("there is nothing to serve: --allow-http, --allow-grpc and --allow-metrics are false");
+}
+
+/** Reading more often would cost more than it tells. */
+const SHORTEST_INTERVAL_MS = 100;
+
+function machineOptions(flags: FlagReader): MachineOptions | undefined {
+  if (flags.flag("allow-metrics") === false) return undefined;
+  const told = (name: string): MachineOptions["cpu"] => (flags.flag(name) === false ? "left out" : "told");
+  return {
+    cpu: told("allow-cpu-metrics"),
+    gpu: told("allow-gpu-metrics"),
+    intervalMs: Math.max(SHORTEST_INTERVAL_MS, flags.number("metrics-interval-ms") ?? 2000),
+  };
 }
 
 function sessionLimits(flags: FlagReader): SessionLimits {
@@ -178,6 +224,10 @@ function serverOptions(flags: FlagReader, gpu: BrowserOptions["gpu"]): ServeOpti
   if (options.modelControlMode !== "explicit" && flags.all("load-model").length > 0) {
     throw new UsageError("Use of '--load-model' requires setting '--model-control-mode=explicit' as well.");
   }
+  const { loadModels = [] } = options;
+  if (loadModels.length > 1 && loadModels.includes("*")) {
+    throw new UsageError("Wildcard model name '*' must be the ONLY startup model if specified at all.");
+  }
   const cache = flags.all("cache-config");
   if (cache.length > 0) options.cacheConfig = cache;
   const set = <Key extends keyof typeof options>(key: Key, value: (typeof options)[Key]): void => {
@@ -198,7 +248,7 @@ function serverOptions(flags: FlagReader, gpu: BrowserOptions["gpu"]): ServeOpti
   set("logWarning", flags.flag("log-warning"));
   set("logError", flags.flag("log-error"));
   set("logFormat", flags.oneOf("log-format", ["default", "ISO8601"]));
-  set("defaultMaxBatchSize", defaultMaxBatchSize(flags.all("backend-config")));
+  set("defaultMaxBatchSize", readBackendOptions(flags.all("backend-config")).defaultMaxBatchSize);
   set("responseCacheByteSize", flags.number("response-cache-byte-size"));
   set("httpMaxInputSize", flags.number("http-max-input-size"));
   set("httpHeaderForwardPattern", flags.text("http-header-forward-pattern"));
@@ -224,52 +274,6 @@ function rateLimitResource(text: string): RateLimitResource {
     throw new UsageError(`--rate-limit-resource must be NAME:COUNT[:DEVICE], but it is '${text}'`);
   }
   return { name, count: Number(count), ...(device !== undefined && { device: Number(device) }) };
-}
-
-function defaultMaxBatchSize(settings: readonly string[]): number | undefined {
-  let size: number | undefined;
-  for (const setting of settings) {
-    const [, name, value] = /^(?:[^,=]*,)?([^,=]+)=(.*)$/.exec(setting) ?? [];
-    if (name === undefined) {
-      throw new UsageError(`--backend-config must be [BACKEND,]NAME=VALUE, but it is '${setting}'`);
-    }
-    if (name !== "default-max-batch-size") {
-      throw new UsageError(`--backend-config: '${name}' is no setting here; there is default-max-batch-size`);
-    }
-    if (!/^\d{1,9}$/.test(value ?? "")) {
-      throw new UsageError(
-        `--backend-config: default-max-batch-size must be a whole number, but it is '${value ?? ""}'`,
-      );
-    }
-    size = Number(value);
-  }
-  return size;
-}
-
-const TRACE_SETTINGS: Readonly<Record<string, string>> = {
-  level: "trace_level",
-  rate: "trace_rate",
-  count: "trace_count",
-  "log-frequency": "log_frequency",
-};
-
-function traceSettings(texts: readonly string[]): TraceSettingsUpdate | undefined {
-  if (texts.length === 0) return undefined;
-  const update: Record<string, unknown> = {};
-  const levels: string[] = [];
-  for (const text of texts) {
-    const [, name, value = ""] = /^(?:triton,)?([^,=]+)=(.*)$/.exec(text) ?? [];
-    if (name === "mode" && value === "triton") continue;
-    const setting =
-      name !== undefined && Object.hasOwn(TRACE_SETTINGS, name) ? TRACE_SETTINGS[name] : undefined;
-    if (setting === undefined)
-      throw new UsageError(`--trace-config: '${text}' is no setting of Triton's traces`);
-    if (setting === "trace_level") levels.push(value);
-    else update[setting] = value;
-  }
-  if (levels.length > 0) update["trace_level"] = levels;
-  // The server checks the values; the names are those of the settings.
-  return update;
 }
 
 function tls(flags: FlagReader, prefix: string): TlsFiles | undefined {

@@ -1,9 +1,9 @@
-import type { TraceSettingsUpdate } from "@naiad/protocol";
+import type { TraceLevel, TraceSettingsUpdate } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
 
 export interface TraceValues {
   /** Empty: off. */
-  readonly level: readonly string[];
+  readonly level: readonly TraceLevel[];
   readonly rate: number;
   readonly count: number;
   readonly logFrequency: number;
@@ -37,10 +37,10 @@ function ifGiven(text: string | null | undefined, read: (text: string) => number
   return text === undefined || text === null ? text : read(text);
 }
 
-const LEVELS: readonly string[] = ["TIMESTAMPS", "TENSORS"];
+const LEVELS: readonly TraceLevel[] = ["TIMESTAMPS", "TENSORS"];
 
 /** Unknown words say nothing; where none is known the level stays as it is. */
-function readLevel(words: readonly string[]): readonly string[] | undefined {
+function readLevel(words: readonly string[]): readonly TraceLevel[] | undefined {
   if (words.includes("OFF")) {
     if (words.length === 1) return [];
     throw invalid("Expect only one trace level 'OFF' is specified");
