@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Script } from "node:vm";
+import type { ValidatorSettings } from "dockerfile-utils";
+import { validate, ValidationSeverity } from "dockerfile-utils";
 import { format } from "prettier";
 import { describe, expect, it } from "vitest";
 import type { MetricFamily } from "../packages/core/src/metrics/metric-family.ts";
@@ -49,10 +51,28 @@ const FAMILIES: ReadonlyMap<string, MetricFamily> = new Map(
       insertionNs: 0,
     },
     requestBytes: { inflightBytes: 0, maxInflightBytes: 0 },
+    place: { workers: [], workerStarts: { cpu: 0, gpu: 0, javascript: 0 } },
+    machine: {},
   }).map((family) => [family.name, family]),
 );
 
 const metricsIn = (text: string): readonly string[] => text.match(/\b(?:nv|naiad)_[a-z0-9_]+/g) ?? [];
+
+/** Everything that Docker's parser would only pass over is an error too. */
+const STRICT: ValidatorSettings = {
+  deprecatedMaintainer: ValidationSeverity.ERROR,
+  directiveCasing: ValidationSeverity.ERROR,
+  emptyContinuationLine: ValidationSeverity.ERROR,
+  instructionCasing: ValidationSeverity.ERROR,
+  instructionCmdMultiple: ValidationSeverity.ERROR,
+  instructionEntrypointMultiple: ValidationSeverity.ERROR,
+  instructionHealthcheckMultiple: ValidationSeverity.ERROR,
+  instructionJSONInSingleQuotes: ValidationSeverity.ERROR,
+  instructionWorkdirRelative: ValidationSeverity.ERROR,
+};
+
+const problemsOf = (dockerfile: string): readonly unknown[] =>
+  validate(dockerfile, STRICT).map(({ message, range }) => [range.start.line + 1, message]);
 
 /** Instructions with their continued lines joined, comments left out. */
 const INSTRUCTIONS: readonly { readonly name: string; readonly rest: string }[] = DOCKERFILE.replace(
@@ -87,6 +107,21 @@ function kubernetesArguments(): readonly string[] {
 }
 
 describe("the Dockerfile", () => {
+  it("is one that a linter finds nothing in", () => {
+    expect(problemsOf(DOCKERFILE)).toEqual([]);
+  });
+
+  it.each([
+    ["ENTRYPOINT [", "ENTRYPOINTS ["],
+    ["EXPOSE 8000", "EXPOSE http"],
+    ["--interval=10s", "--interval=10"],
+    ["WORKDIR /opt/naiad", "WORKDIR opt/naiad"],
+    ["USER 1000:1000", "USER"],
+  ])("would not be with %s written as %s", (right, wrong) => {
+    expect(DOCKERFILE).toContain(right);
+    expect(problemsOf(DOCKERFILE.replace(right, wrong))).toHaveLength(1);
+  });
+
   it("builds from images of an exact version, the same one for both stages", () => {
     const images = instruction("FROM").map((rest) => rest.split(" ")[0]);
     expect(images).toHaveLength(2);

@@ -1,12 +1,15 @@
 import type { MetricFamily } from "./metric-family.ts";
 import type { MetricSources } from "./metric-sources.ts";
+import { machineFamilies } from "./machine-families.ts";
 import { modelFamilies } from "./model-families.ts";
-import { cacheFamilies, machineFamilies, requestByteFamilies } from "./server-families.ts";
+import { adapterFamilies, placeFamilies } from "./place-families.ts";
+import { cacheFamilies, requestByteFamilies } from "./server-families.ts";
 import { viewVersion } from "./version-view.ts";
 
 /** Everything there is to tell now. Nothing is counted for the metrics alone but the distributions of latencies. */
 export function collectMetrics(sources: MetricSources): readonly MetricFamily[] {
-  const { versions, latencyCounters, responseCache, requestBytes, machine, custom } = sources;
+  const { versions, latencyCounters, responseCache, requestBytes, adapters, place, machine, custom } =
+    sources;
   return [
     ...modelFamilies(versions.map(viewVersion), {
       latencyCounters,
@@ -14,6 +17,8 @@ export function collectMetrics(sources: MetricSources): readonly MetricFamily[] 
     }),
     ...cacheFamilies(responseCache),
     ...requestByteFamilies(requestBytes),
+    ...adapterFamilies(adapters),
+    ...placeFamilies(place),
     ...machineFamilies(machine),
     ...(custom?.families() ?? []),
   ];

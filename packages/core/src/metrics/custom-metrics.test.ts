@@ -38,6 +38,14 @@ describe("custom metrics", () => {
     expect(() => metrics.value(at("size"))).toThrow("metric family 'size' has no such metric");
   });
 
+  it.each(["nv_inference_count", "nv_gpu_utilization", "naiad_workers"])("leave %s to the server", (name) => {
+    const metrics = createCustomMetrics();
+    expect(() => {
+      metrics.declare({ name, description: "", kind: "counter" });
+    }).toThrow(`names such as '${name}' are of the server's own metrics`);
+    metrics.declare({ name: "nv_llm_tokens", description: "", kind: "counter" });
+  });
+
   it("refuse a name that stands for something of another kind", () => {
     const metrics = createCustomMetrics();
     metrics.declare({ name: "faces", description: "", kind: "counter" });

@@ -23,7 +23,7 @@ export interface CustomMetricUpdate extends CustomMetric {
 
 /** Metrics that models keep themselves. One name is one family, and one set of labels in it one metric, for all of them. */
 export interface CustomMetrics {
-  /** ALREADY_EXISTS where a family of another kind has the name. */
+  /** ALREADY_EXISTS where a family of another kind has the name, or one of the server could. */
   declare(family: CustomMetricFamily): void;
   /** Of a declared family; what does not suit its kind is left out. */
   update(update: CustomMetricUpdate): void;
@@ -31,6 +31,9 @@ export interface CustomMetrics {
   value(metric: CustomMetric): number;
   families(): readonly MetricFamily[];
 }
+
+/** A name that is told of twice makes all metrics unreadable. */
+const OF_THE_SERVER = /^(naiad|nv_(cache|cpu|energy|gpu|inference|model|pinned))_/;
 
 interface HeldFamily {
   readonly family: CustomMetricFamily;
@@ -47,6 +50,12 @@ export function createCustomMetrics(): CustomMetrics {
 
   return {
     declare(family) {
+      if (OF_THE_SERVER.test(family.name)) {
+        throw new InferenceError(
+          "ALREADY_EXISTS",
+          `names such as '${family.name}' are of the server's own metrics`,
+        );
+      }
       const present = held.get(family.name);
       if (present === undefined) {
         held.set(family.name, { family, numbers: new Map(), histograms: new Map() });

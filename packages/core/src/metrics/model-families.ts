@@ -189,6 +189,16 @@ const NUMBER_FAMILIES: readonly NumberFamily[] = [
       })),
   },
   {
+    kind: "gauge",
+    name: "naiad_device_tensor_bytes",
+    help: "Bytes of the outputs that lie in the memory of a GPU for other steps of ensembles",
+    read: ({ instances }) =>
+      instances.map(({ instanceName, deviceBytes = 0 }) => ({
+        value: deviceBytes,
+        labels: { instance: instanceName },
+      })),
+  },
+  {
     kind: "counter",
     name: "naiad_instance_replacements_total",
     help: "Number of times that a lost model instance was replaced",
@@ -202,7 +212,25 @@ const NUMBER_FAMILIES: readonly NumberFamily[] = [
     kind: "gauge",
     name: "nv_inference_pending_request_count",
     help: "Instantaneous number of pending requests awaiting execution per-model.",
-    read: ({ pendingCount }) => [{ value: pendingCount }],
+    read: ({ pending }) => [{ value: pending.value }],
+  },
+  {
+    kind: "gauge",
+    name: "naiad_pending_request_bytes",
+    help: "Bytes of the inputs of pending requests awaiting execution per-model",
+    read: ({ pending }) => [{ value: pending.bytes }],
+  },
+  {
+    kind: "gauge",
+    name: "naiad_sequences",
+    help: "Number of sequences that have begun and not ended",
+    read: ({ keptStates }) => (keptStates === undefined ? [] : [{ value: keptStates.sequences }]),
+  },
+  {
+    kind: "gauge",
+    name: "naiad_sequence_state_bytes",
+    help: "Bytes of the implicit state of sequences",
+    read: ({ keptStates }) => (keptStates === undefined ? [] : [{ value: keptStates.bytes }]),
   },
   {
     kind: "gauge",
@@ -219,6 +247,26 @@ const NUMBER_FAMILIES: readonly NumberFamily[] = [
       for (const { state } of instances) states[state] += 1;
       return byLabel("state", states);
     },
+  },
+  {
+    kind: "gauge",
+    name: "naiad_instance_info",
+    help: "What the instances that are ready run on",
+    read: ({ instances }) =>
+      instances.flatMap(({ device, instanceName }) =>
+        device === undefined
+          ? []
+          : {
+              value: 1,
+              labels: {
+                instance: instanceName,
+                execution_provider: device.executionProvider,
+                build: device.build,
+                adapter: device.adapter ?? "",
+                threads: String(device.threads),
+              },
+            },
+      ),
   },
 ];
 

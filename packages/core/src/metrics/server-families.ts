@@ -1,6 +1,7 @@
 import type { ResponseCacheCounters } from "../scheduling/response-cache/response-cache.ts";
-import type { GpuMetrics, MachineMetrics, RequestBytes } from "./metric-sources.ts";
-import type { MetricFamily, NumberMetric } from "./metric-family.ts";
+import type { MetricFamily } from "./metric-family.ts";
+import type { RequestBytes } from "./metric-sources.ts";
+import { gauge } from "./single-gauge.ts";
 
 /** Of the response cache as a whole: gauges, as those of Triton's `local` cache are. */
 export function cacheFamilies(counters: ResponseCacheCounters | undefined): readonly MetricFamily[] {
@@ -36,72 +37,4 @@ export function requestByteFamilies(bytes: RequestBytes | undefined): readonly M
       bytes.maxInflightBytes,
     ),
   ];
-}
-
-export function machineFamilies({ cpu = {}, gpus = [] }: MachineMetrics = {}): readonly MetricFamily[] {
-  return [
-    ...GPU_FAMILIES.map(({ kind, name, help, read }): MetricFamily => ({
-      kind,
-      name,
-      help,
-      metrics: gpus.flatMap((gpu) => known(read(gpu), { gpu_uuid: gpu.uuid })),
-    })),
-    gauge("nv_cpu_utilization", "CPU utilization rate [0.0 - 1.0]", cpu.utilization),
-    gauge("nv_cpu_memory_total_bytes", "CPU total memory (RAM), in bytes", cpu.memoryTotalBytes),
-    gauge("nv_cpu_memory_used_bytes", "CPU used memory (RAM), in bytes", cpu.memoryUsedBytes),
-  ];
-}
-
-interface GpuFamily {
-  readonly kind: "counter" | "gauge";
-  readonly name: string;
-  readonly help: string;
-  readonly read: (gpu: GpuMetrics) => number | undefined;
-}
-
-const GPU_FAMILIES: readonly GpuFamily[] = [
-  {
-    kind: "counter",
-    name: "nv_energy_consumption",
-    help: "GPU energy consumption in joules since the Triton Server started",
-    read: ({ energyJoules }) => energyJoules,
-  },
-  {
-    kind: "gauge",
-    name: "nv_gpu_utilization",
-    help: "GPU utilization rate [0.0 - 1.0)",
-    read: ({ utilization }) => utilization,
-  },
-  {
-    kind: "gauge",
-    name: "nv_gpu_memory_total_bytes",
-    help: "GPU total memory, in bytes",
-    read: ({ memoryTotalBytes }) => memoryTotalBytes,
-  },
-  {
-    kind: "gauge",
-    name: "nv_gpu_memory_used_bytes",
-    help: "GPU used memory, in bytes",
-    read: ({ memoryUsedBytes }) => memoryUsedBytes,
-  },
-  {
-    kind: "gauge",
-    name: "nv_gpu_power_usage",
-    help: "GPU power usage in watts",
-    read: ({ powerUsageWatts }) => powerUsageWatts,
-  },
-  {
-    kind: "gauge",
-    name: "nv_gpu_power_limit",
-    help: "GPU power management limit in watts",
-    read: ({ powerLimitWatts }) => powerLimitWatts,
-  },
-];
-
-function gauge(name: string, help: string, value: number | undefined): MetricFamily {
-  return { kind: "gauge", name, help, metrics: known(value, {}) };
-}
-
-function known(value: number | undefined, labels: NumberMetric["labels"]): readonly NumberMetric[] {
-  return value === undefined ? [] : [{ labels, value }];
 }

@@ -1,6 +1,7 @@
 import type { InstanceReport, ModelVersionStatistics } from "@naiad/protocol";
 import type { ServingVersion } from "../lifecycle/serving-version.ts";
-import type { ModelStatisticsDetails } from "../statistics/model-statistics.ts";
+import type { KeptStates } from "../scheduling/scheduler.ts";
+import type { ModelStatisticsDetails, PendingCount } from "../statistics/model-statistics.ts";
 import type { Labels, SummaryValue, HistogramValue } from "./metric-family.ts";
 import type { SummaryName } from "./model-latencies.ts";
 
@@ -10,7 +11,9 @@ export interface VersionView {
   readonly statistics: ModelVersionStatistics;
   readonly details: ModelStatisticsDetails;
   readonly instances: readonly InstanceReport[];
-  readonly pendingCount: number;
+  readonly pending: Readonly<PendingCount>;
+  /** Absent where nothing is kept of sequences. */
+  readonly keptStates: KeptStates | undefined;
   readonly loadDurationNs: number;
   readonly asksForCache: boolean;
   readonly summaries: Partial<Readonly<Record<SummaryName, SummaryValue>>>;
@@ -18,14 +21,15 @@ export interface VersionView {
 }
 
 export function viewVersion(serving: ServingVersion): VersionView {
-  const { modelName: model, config, statistics, latencies, loadDurationNs } = serving;
+  const { modelName: model, config, scheduler, statistics, latencies, loadDurationNs } = serving;
   const version = String(serving.version);
   return {
     labels: { ...tagLabels(config.metricTags), model, version },
     statistics: statistics.snapshot({ name: model, version }),
     details: statistics.details(),
     instances: serving.instances(),
-    pendingCount: statistics.pending.value,
+    pending: statistics.pending,
+    keptStates: scheduler.keptStates?.(),
     loadDurationNs,
     asksForCache: config.responseCache?.enable === true,
     summaries: latencies.summaries(),

@@ -42,6 +42,9 @@ describe("writeMetrics", () => {
     expect(
       writeMetrics([{ kind: "gauge", name: "g", help: "h", metrics: [{ labels, value: 1 }] }]),
     ).toContain('g{model="a\\\\b\\"c\\nd\té{}"} 1\n');
+    expect(writeMetrics([{ ...gauge(1), help: 'two\nlines \\ "q"' }])).toContain(
+      '# HELP g two\\nlines \\\\ "q"\n# TYPE g gauge\n',
+    );
   });
 
   it("writes numbers as C++ prints them with 16 digits", () => {

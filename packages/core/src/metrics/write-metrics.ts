@@ -8,9 +8,13 @@ export function writeMetrics(families: readonly MetricFamily[]): string {
   const lines = families.flatMap((family) => {
     if (family.metrics.length === 0) return [];
     const { name, help, kind } = family;
-    return [`# HELP ${name} ${help}`, `# TYPE ${name} ${kind}`, ...metricLines(family)];
+    return [`# HELP ${name} ${oneLine(help)}`, `# TYPE ${name} ${kind}`, ...metricLines(family)];
   });
   return lines.map((line) => `${line}\n`).join("");
+}
+
+function oneLine(help: string): string {
+  return help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
 }
 
 function metricLines(family: MetricFamily): readonly string[] {
@@ -55,7 +59,7 @@ function labelTexts(labels: Labels): readonly string[] {
 }
 
 function labelText(name: string, value: string): string {
-  return `${name}="${value.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n")}"`;
+  return `${name}="${oneLine(value).replaceAll('"', '\\"')}"`;
 }
 
 /** Digits that C++'s `max_digits10 - 1` keeps of a double. */
