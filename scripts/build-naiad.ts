@@ -6,8 +6,9 @@
  */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { copyFile, mkdir, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { builtinModules } from "node:module";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { rollup } from "rollup";
@@ -66,6 +67,14 @@ const OUTPUTS: readonly Output[] = [
     platform: "browser",
     minify: true,
   })),
+  // The same in threads of Node.js: `naiad serve --runtime node`.
+  ...["host", "instance-wasm", "instance-javascript"].map((name): Output => ({
+    file: `node/${name}.js`,
+    entry: `naiad/src/command/serve/node/${name}.entry.ts`,
+    format: "es",
+    platform: "node",
+    minify: true,
+  })),
 ];
 
 /** Declarations for the entries that people import. */
@@ -77,6 +86,13 @@ const DECLARATIONS: Readonly<Record<string, string>> = {
   "vite.d.ts": "naiad/src/vite-plugin.ts",
 };
 
+/** For the generators of people who call the server over gRPC: the service, and what it imports. Relative to packages. */
+const PROTO_FILES: readonly string[] = [
+  "grpc/proto/grpc_service.proto",
+  "grpc/proto/health.proto",
+  "model-config/proto/model_config.proto",
+];
+
 async function buildOutput(output: Output, version: string): Promise<void> {
   const node = output.platform === "node";
   await build({
@@ -84,7 +100,11 @@ async function buildOutput(output: Output, version: string): Promise<void> {
     configFile: false,
     publicDir: false,
     logLevel: "warn",
-    define: { __NAIAD_VERSION__: JSON.stringify(version) },
+    define: {
+      __NAIAD_VERSION__: JSON.stringify(version),
+      // Else `{}` takes its place, as is right for a browser.
+      ...(node && { "process.env": "process.env" }),
+    },
     // onnxruntime-web's `.mjs` and `.wasm` are served as files beside the workers, not bundled into them.
     resolve: {
       conditions: [
@@ -94,6 +114,8 @@ async function buildOutput(output: Output, version: string): Promise<void> {
         "import",
         "default",
       ],
+      // Else packages are taken in what they have for browsers, which for OpenTelemetry's reads no variables.
+      ...(node && { mainFields: ["module", "main"] }),
     },
     build: {
       outDir: DIST,
@@ -105,7 +127,9 @@ async function buildOutput(output: Output, version: string): Promise<void> {
       rolldownOptions: {
         input: join(ROOT, "packages", output.entry),
         platform: output.platform,
-        external: node ? [/^node:/, "vite", "ws", "onnxruntime-web", /^onnxruntime-web\//] : [],
+        external: node
+          ? [/^node:/, ...builtinModules, "vite", "ws", "onnxruntime-web", /^onnxruntime-web\//]
+          : [],
         preserveEntrySignatures: output.format === "es" ? "strict" : false,
         output: { format: output.format, entryFileNames: output.file, codeSplitting: false },
       },
@@ -151,7 +175,7 @@ async function fingerprint(): Promise<string> {
   for (const folder of ["packages", "scripts"]) {
     const entries = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true });
     const files = entries
-      .filter((entry) => entry.isFile() && /\.(ts|json)$/.test(entry.name))
+      .filter((entry) => entry.isFile() && /\.(ts|json|proto)$/.test(entry.name))
       .map((entry) => join(entry.parentPath, entry.name))
       .filter((path) => !/node_modules|[\\/]dist[\\/]|\.tsbuild|\.test\.ts$/.test(path))
       .sort();
@@ -170,8 +194,11 @@ if (stale || values.force === true) {
   const started = performance.now();
   const manifest = JSON.parse(await readFile(join(PACKAGE, "package.json"), "utf8")) as { version: string };
   await rm(DIST, { recursive: true, force: true });
-  await mkdir(join(DIST, "workers"), { recursive: true });
+  for (const folder of ["workers", "node", "proto"]) await mkdir(join(DIST, folder), { recursive: true });
   for (const output of OUTPUTS) await buildOutput(output, manifest.version);
+  for (const file of PROTO_FILES) {
+    await copyFile(join(ROOT, "packages", file), join(DIST, "proto", basename(file)));
+  }
   await buildDeclarations();
   const sizes = await checkSizes(DIST);
   await mkdir(join(ROOT, ".cache"), { recursive: true });

@@ -31,7 +31,13 @@ try {
   const { messages } = await publint({ pkgDir: PACKAGE, strict: true, pack: "npm" });
   problems.push(...messages.map((message) => `publint: ${formatMessage(message, manifest) ?? message.code}`));
 
-  const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(data)));
+  const packed = createPackageFromTarballData(new Uint8Array(data));
+  const files = packed.listFiles();
+  for (const name of ["grpc_service.proto", "health.proto", "model_config.proto"]) {
+    if (!files.some((file) => file.endsWith(`/dist/proto/${name}`)))
+      problems.push(`proto: ${name} is missing`);
+  }
+  const analysis = await checkPackage(packed);
   if (!analysis.types) problems.push("the package ships no types");
   else {
     for (const problem of analysis.problems) {

@@ -26,9 +26,17 @@ const COMMANDS = {
     about: "print how exactly the host's clock wakes in a browser, in a hidden tab too",
     main: () => runTsx("packages/runtime/bench/clock.bench.ts", []),
   },
+  "bench:grpc": {
+    about: "print what an inference request costs over gRPC, beside HTTP",
+    main: () => runTsx("packages/runtime/bench/grpc.bench.ts", []),
+  },
+  "bench:perf": {
+    about: "print pairs of perf_analyzer and naiad perf against naiad serve",
+    main: benchPerf,
+  },
   conformance: { about: "run the conformance suites on a folder of test data", main: conformance },
   "test:clients": {
-    about: "try programs of others against naiad serve: tritonclient, perf_analyzer, curl, Prometheus",
+    about: "try programs of others against naiad serve and the SDK: tritonclient, perf_analyzer, MLServer",
     main: testClients,
   },
   naiad: { about: "run the naiad command from this checkout", main: naiad },
@@ -54,6 +62,12 @@ async function bench(args) {
   await runTsx("scripts/prepare-models.ts", []);
   await runTsx("scripts/build-naiad.ts", []);
   await runTsx("e2e/bench/run-bench.ts", args);
+}
+
+async function benchPerf(args) {
+  await runTsx("scripts/prepare-models.ts", []);
+  await runTsx("scripts/build-naiad.ts", ["--quiet"]);
+  await runTsx("scripts/bench-perf.ts", args);
 }
 
 async function conformance(args) {

@@ -1,21 +1,11 @@
 import { InferenceError } from "@naiad/protocol";
-import type { Demo, DemoConnection, DemoFaults } from "@naiad/testing";
-import { ENDPOINT_KINDS, LOST, collect, connectDemo } from "@naiad/testing";
-import { afterEach, describe, expect, it } from "vitest";
+import type { Demo } from "@naiad/testing";
+import { ENDPOINT_KINDS, LOST, collect } from "@naiad/testing";
+import { describe, expect, it } from "vitest";
+import { connect } from "../test/connect.ts";
 import type { Channel, FaultHook } from "./types.ts";
 
 describe.each(ENDPOINT_KINDS)("faults over $name", ({ open }) => {
-  let connection: DemoConnection | undefined;
-
-  function connect(faults: DemoFaults = {}): DemoConnection {
-    return (connection = connectDemo(open(), faults));
-  }
-
-  afterEach(() => {
-    connection?.answering.close(LOST);
-    connection?.asking.close(LOST);
-  });
-
   const POINTS = ["channel.before-send", "channel.before-handle", "channel.before-reply"] as const;
 
   describe.each(POINTS)("at %s", (point) => {
@@ -25,7 +15,7 @@ describe.each(ENDPOINT_KINDS)("faults over $name", ({ open }) => {
       const fault: FaultHook = (at) => {
         if (at === point) throw new InferenceError("UNKNOWN", "armed");
       };
-      const { asking } = connect({ [side]: fault });
+      const { asking } = connect(open(), { [side]: fault });
       await expect(ask(asking, what)).rejects.toMatchObject({ code: "UNKNOWN", message: "armed" });
     });
 
@@ -36,7 +26,7 @@ describe.each(ENDPOINT_KINDS)("faults over $name", ({ open }) => {
         pair.right.kill();
         hit.open();
       };
-      const pair = connect({ [side]: fault });
+      const pair = connect(open(), { [side]: fault });
       const pending = ask(pair.asking, what);
       await hit.opened;
       // The lock of the dead one is released: whoever waited for it says so.
@@ -51,7 +41,7 @@ describe.each(ENDPOINT_KINDS)("faults over $name", ({ open }) => {
         hit.open();
         return new Promise<void>(() => undefined);
       };
-      const { asking } = connect({ [side]: fault });
+      const { asking } = connect(open(), { [side]: fault });
       const controller = new AbortController();
       const pending = ask(asking, what, controller.signal);
       await hit.opened;
@@ -65,7 +55,7 @@ describe.each(ENDPOINT_KINDS)("faults over $name", ({ open }) => {
     const fault: FaultHook = (point, detail) => {
       passed.push(`${point} ${detail}`);
     };
-    const { asking } = connect({ asking: fault, answering: fault });
+    const { asking } = connect(open(), { asking: fault, answering: fault });
     await asking.call("double", new Uint8Array());
     expect(passed).toEqual([
       "channel.before-send double",

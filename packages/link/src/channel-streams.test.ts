@@ -1,28 +1,17 @@
-import type { DemoConnection, DemoFaults } from "@naiad/testing";
-import { ENDPOINT_KINDS, LOST, connectDemo } from "@naiad/testing";
-import { afterEach, describe, expect, it } from "vitest";
+import { ENDPOINT_KINDS } from "@naiad/testing";
+import { describe, expect, it } from "vitest";
+import { connect } from "../test/connect.ts";
 
 describe.each(ENDPOINT_KINDS)("streams over $name", ({ open }) => {
-  let connection: DemoConnection | undefined;
-
-  function connect(faults: DemoFaults = {}): DemoConnection {
-    return (connection = connectDemo(open(), faults));
-  }
-
-  afterEach(() => {
-    connection?.answering.close(LOST);
-    connection?.asking.close(LOST);
-  });
-
   it("streams in order up to the explicit end", async () => {
-    const { asking } = connect();
+    const { asking } = connect(open());
     const items: number[] = [];
     for await (const item of asking.stream("count", { to: 100 }, { credits: 3 })) items.push(item);
     expect(items).toEqual(Array.from({ length: 100 }, (_, index) => index));
   });
 
   it("gives streamed buffers to the receiver", async () => {
-    const { asking } = connect();
+    const { asking } = connect(open());
     const pieces: number[][] = [];
     for await (const piece of asking.stream("bytes", null)) pieces.push([...piece]);
     expect(pieces).toEqual([
@@ -32,7 +21,7 @@ describe.each(ENDPOINT_KINDS)("streams over $name", ({ open }) => {
   });
 
   it.each([1, 2, 5])("never lets more than %i items wait unread", async (credits) => {
-    const { asking, server } = connect();
+    const { asking, server } = connect(open());
     let read = 0;
     let mostAhead = 0;
     for await (const item of asking.stream("count", { to: 40 }, { credits })) {
@@ -46,7 +35,7 @@ describe.each(ENDPOINT_KINDS)("streams over $name", ({ open }) => {
   });
 
   it("gives the items before an error, then the error", async () => {
-    const { asking } = connect();
+    const { asking } = connect(open());
     const items: number[] = [];
     const reading = (async () => {
       for await (const item of asking.stream("count", { to: 9, failAt: 2 })) items.push(item);
@@ -56,7 +45,7 @@ describe.each(ENDPOINT_KINDS)("streams over $name", ({ open }) => {
   });
 
   it("cancels the stream when the loop is left early", async () => {
-    const { asking, server } = connect();
+    const { asking, server } = connect(open());
     for await (const item of asking.stream("count", { to: Infinity }, { credits: 4 })) {
       if (item === 5) break;
     }
@@ -66,7 +55,7 @@ describe.each(ENDPOINT_KINDS)("streams over $name", ({ open }) => {
   });
 
   it("ends a stream at once when its signal fires", async () => {
-    const { asking, server } = connect();
+    const { asking, server } = connect(open());
     const controller = new AbortController();
     const iterator = asking
       .stream("count", { to: Infinity }, { credits: 4, signal: controller.signal })
@@ -80,7 +69,7 @@ describe.each(ENDPOINT_KINDS)("streams over $name", ({ open }) => {
   });
 
   it("gives nothing more after it was left, not even the error that waited", async () => {
-    const { asking, server } = connect();
+    const { asking, server } = connect(open());
     const iterator = asking.stream("count", { to: 9, failAt: 1 })[Symbol.asyncIterator]();
     await expect.poll(() => server.closedStreams).toBe(1);
     await settled();
@@ -89,7 +78,7 @@ describe.each(ENDPOINT_KINDS)("streams over $name", ({ open }) => {
   });
 
   it("ends a silent stream when its signal fires", async () => {
-    const { asking } = connect();
+    const { asking } = connect(open());
     const controller = new AbortController();
     const next = asking.stream("silence", null, { signal: controller.signal })[Symbol.asyncIterator]().next();
     await settled();

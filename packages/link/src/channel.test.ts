@@ -1,7 +1,7 @@
 import { InferenceError } from "@naiad/protocol";
-import type { DemoConnection, DemoFaults } from "@naiad/testing";
 import { ENDPOINT_KINDS, LOST, collect, connectDemo, pairedEndpoints } from "@naiad/testing";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { connect } from "../test/connect.ts";
 import type { CallShape, Channel, EmptyContract } from "./types.ts";
 
 interface AnyContract extends EmptyContract {
@@ -9,25 +9,14 @@ interface AnyContract extends EmptyContract {
 }
 
 describe.each(ENDPOINT_KINDS)("channel over $name", ({ open }) => {
-  let connection: DemoConnection | undefined;
-
-  function connect(faults: DemoFaults = {}): DemoConnection {
-    return (connection = connectDemo(open(), faults));
-  }
-
-  afterEach(() => {
-    connection?.answering.close(LOST);
-    connection?.asking.close(LOST);
-  });
-
   it("answers calls, also many at once", async () => {
-    const { asking } = connect();
+    const { asking } = connect(open());
     const answers = await Promise.all([1, 2, 3].map((n) => asking.call("double", new Uint8Array([n]))));
     expect(answers.map((answer) => [...answer])).toEqual([[2], [4], [6]]);
   });
 
   it("copies the input unless it is given away", async () => {
-    const { asking } = connect();
+    const { asking } = connect(open());
     const kept = new Uint8Array([5]);
     const given = new Uint8Array([6]);
     await asking.call("double", kept);
@@ -36,27 +25,27 @@ describe.each(ENDPOINT_KINDS)("channel over $name", ({ open }) => {
   });
 
   it.each(["async", "sync"] as const)("brings an InferenceError across (%s)", async (kind) => {
-    const { asking } = connect();
+    const { asking } = connect(open());
     const failure = asking.call("fail", kind);
     await expect(failure).rejects.toBeInstanceOf(InferenceError);
     await expect(failure).rejects.toMatchObject({ code: "NOT_FOUND", message: "no such thing" });
   });
 
   it("brings across after which time to try again", async () => {
-    const { asking } = connect();
+    const { asking } = connect(open());
     await expect(asking.call("fail", "too early")).rejects.toMatchObject({ retryAfterSecs: 1.5 });
     await expect(asking.call("fail", "async")).rejects.toMatchObject({ retryAfterSecs: undefined });
   });
 
   it("makes any other error INTERNAL", async () => {
-    const { asking } = connect();
+    const { asking } = connect(open());
     await expect(asking.call("fail", "plain")).rejects.toMatchObject({ code: "INTERNAL", message: "oops" });
   });
 
   it.each(["nothing", "constructor", "toString"])(
     "answers an unknown call %j with an error",
     async (name) => {
-      const { asking } = connect();
+      const { asking } = connect(open());
       // A peer of another version may ask for anything.
       const loose = asking as unknown as Channel<AnyContract>;
       await expect(loose.call(name, undefined)).rejects.toMatchObject({
@@ -67,7 +56,7 @@ describe.each(ENDPOINT_KINDS)("channel over $name", ({ open }) => {
   );
 
   it("rejects what cannot be sent and goes on", async () => {
-    const { asking } = connect();
+    const { asking } = connect(open());
     const functionInside = { readonly: () => 0 } as unknown as Uint8Array;
     await expect(asking.call("double", functionInside)).rejects.toMatchObject({
       code: "INTERNAL",
@@ -78,7 +67,7 @@ describe.each(ENDPOINT_KINDS)("channel over $name", ({ open }) => {
   });
 
   it("rejects a call at once when its signal fires, tells the handler, and drops the late answer", async () => {
-    const { asking, server } = connect();
+    const { asking, server } = connect(open());
     const controller = new AbortController();
     const call = asking.call("wait", null, { signal: controller.signal });
     await expect.poll(() => server.signals.length).toBe(1);
@@ -90,7 +79,7 @@ describe.each(ENDPOINT_KINDS)("channel over $name", ({ open }) => {
   });
 
   it("does not send a call whose signal has fired already", async () => {
-    const { asking, server } = connect();
+    const { asking, server } = connect(open());
     await expect(asking.call("wait", null, { signal: AbortSignal.abort() })).rejects.toMatchObject({
       code: "CANCELLED",
     });
@@ -99,7 +88,7 @@ describe.each(ENDPOINT_KINDS)("channel over $name", ({ open }) => {
   });
 
   it("leaves no listener on a signal after the call or stream", async () => {
-    const { asking } = connect();
+    const { asking } = connect(open());
     const signal = new CountingSignal();
     await asking.call("double", new Uint8Array(), { signal: signal.asSignal });
     await expect(asking.call("fail", "async", { signal: signal.asSignal })).rejects.toThrow();
@@ -111,7 +100,7 @@ describe.each(ENDPOINT_KINDS)("channel over $name", ({ open }) => {
   });
 
   it("delivers notes in order and ignores foreign messages", async () => {
-    const { asking, server, left } = connect();
+    const { asking, server, left } = connect(open());
     asking.notify("mark", "a");
     for (const foreign of [null, 7, "call", { kind: "call" }, ["hello"], []]) left.postMessage(foreign, []);
     asking.notify("mark", "b");
@@ -119,21 +108,21 @@ describe.each(ENDPOINT_KINDS)("channel over $name", ({ open }) => {
   });
 
   it("refuses a note that cannot be cloned", () => {
-    const { asking } = connect();
+    const { asking } = connect(open());
     expect(() => {
       asking.notify("mark", (() => "") as unknown as string);
     }).toThrow("cannot send to demo server");
   });
 
   it("closes when a note's handler throws", async () => {
-    const { asking, answering } = connect();
+    const { asking, answering } = connect(open());
     asking.notify("explode", null);
     expect(await answering.closed).toMatchObject({ code: "INTERNAL", message: "bad note" });
     expect(await asking.closed).toMatchObject({ message: "demo server closed the connection: bad note" });
   });
 
   it("ends everything pending with the reason of close, and everything asked later", async () => {
-    const { asking, server, left } = connect();
+    const { asking, server, left } = connect(open());
     const call = asking.call("wait", null);
     const stream = asking.stream("silence", null)[Symbol.asyncIterator]().next();
     await expect.poll(() => server.signals.length).toBe(1);
@@ -149,7 +138,7 @@ describe.each(ENDPOINT_KINDS)("channel over $name", ({ open }) => {
   });
 
   it("says goodbye: the other side's calls end and its handlers' signals fire", async () => {
-    const { asking, answering, server } = connect();
+    const { asking, answering, server } = connect(open());
     const call = asking.call("wait", null);
     await expect.poll(() => server.signals.length).toBe(1);
     answering.close(new InferenceError("UNAVAILABLE", "server is stopping"));
@@ -163,7 +152,7 @@ describe.each(ENDPOINT_KINDS)("channel over $name", ({ open }) => {
   });
 
   it("fires the signals of running handlers when the asking side leaves", async () => {
-    const { asking, answering, server } = connect();
+    const { asking, answering, server } = connect(open());
     asking.call("wait", null).catch(() => undefined);
     const reading = collect(asking.stream("count", { to: Infinity }, { credits: 1 }));
     await expect.poll(() => server.signals.length).toBe(2);

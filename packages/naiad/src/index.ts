@@ -29,6 +29,7 @@ export type {
   TransportOptions,
   UnloadOptions,
 } from "@naiad/client";
+export { tritonTraceText } from "@naiad/core";
 export { InferenceError } from "@naiad/protocol";
 export type {
   Capabilities,
@@ -43,4 +44,8 @@ export type {
   ServerEvent,
   ServerMetadata,
   StatusCode,
+  Trace,
+  TraceActivity,
+  TraceNote,
+  TracedRequest,
 } from "@naiad/protocol";

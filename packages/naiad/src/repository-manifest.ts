@@ -10,6 +10,8 @@ export interface ScanOptions {
   readonly describe?: (path: string) => Promise<Pick<FileHash, "size" | "sha256" | "chunks">>;
   /** Told of what is left out although it is not hidden. */
   readonly onWarning?: (message: string) => void;
+  /** What becomes of files and directories that this user may not read. Default: the scan rejects. */
+  readonly forbidden?: "reject" | "leave out";
 }
 
 /**
@@ -27,12 +29,12 @@ export async function scanRepository(
 ): Promise<RepositoryManifest> {
   const cache: HashCache = options.cache ?? new Map<string, FileHash>();
   const describe = options.describe ?? ((path: string) => hashFile(path, cache));
-  const onWarning = options.onWarning ?? (() => undefined);
+  const { forbidden = "reject", onWarning = () => undefined } = options;
   const root = await realpath(directory);
   const models: ManifestModel[] = [];
   for (const entry of await visibleEntries(directory, onWarning)) {
     if (entry.kind === "file" || leadsBack(entry, [root], onWarning)) continue;
-    models.push(await scanModel(entry, { root, describe, onWarning }));
+    models.push(await scanModel(entry, { root, describe, forbidden, onWarning }));
   }
   return { models };
 }
@@ -49,6 +51,7 @@ interface Entry {
 interface Scan {
   readonly root: string;
   readonly describe: NonNullable<ScanOptions["describe"]>;
+  readonly forbidden: NonNullable<ScanOptions["forbidden"]>;
   readonly onWarning: (message: string) => void;
 }
 
@@ -58,7 +61,8 @@ async function scanModel(model: Entry, scan: Scan): Promise<ManifestModel> {
 
   async function walk(directory: Entry, ancestors: readonly string[]): Promise<void> {
     const walking = [...ancestors, directory.realPath];
-    const entries = await visibleEntries(directory.path, scan.onWarning);
+    const entries =
+      (await unlessForbidden(directory, () => visibleEntries(directory.path, scan.onWarning))) ?? [];
     // What a link may repeat comes before it.
     for (const entry of [
       ...entries.filter(({ isLink }) => !isLink),
@@ -66,7 +70,9 @@ async function scanModel(model: Entry, scan: Scan): Promise<ManifestModel> {
     ]) {
       const path = relative(model.path, entry.path).split(sep).join("/");
       if (entry.kind === "file") {
-        const { size, sha256, chunks } = await scan.describe(entry.realPath);
+        const described = await unlessForbidden(entry, () => scan.describe(entry.realPath));
+        if (described === undefined) continue;
+        const { size, sha256, chunks } = described;
         files.push({ path, size, sha256, chunks });
         continue;
       }
@@ -76,6 +82,19 @@ async function scanModel(model: Entry, scan: Scan): Promise<ManifestModel> {
         directories.push(entry.name);
       }
       await walk(entry, walking);
+    }
+  }
+
+  async function unlessForbidden<Result>(
+    entry: Entry,
+    read: () => Promise<Result>,
+  ): Promise<Result | undefined> {
+    try {
+      return await read();
+    } catch (error) {
+      if (scan.forbidden === "reject" || !isForbidden(error)) throw error;
+      scan.onWarning(`${entry.path}: left out, permission to read it is denied`);
+      return undefined;
     }
   }
 
@@ -133,6 +152,10 @@ async function visibleEntries(
     }
   }
   return found.sort((a, b) => compareText(a.name, b.name));
+}
+
+function isForbidden(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "EACCES" || error.code === "EPERM");
 }
 
 /** Whether `inner` is `outer` or lies in it; both real paths. */

@@ -6,9 +6,9 @@ import { createBodyInlet } from "./body-inlet.ts";
 import type { BodyOutlet } from "./body-outlet.ts";
 import { createBodyOutlet } from "./body-outlet.ts";
 import type { BodyEnd, Frame, TunnelRequestHead } from "./frame.ts";
-import { splitFrames } from "./frame.ts";
 import { createFrameWriter } from "./frame-writer.ts";
 import type { Defer, TunnelLine } from "./line.ts";
+import { listenToFrames } from "./listen-to-frames.ts";
 
 /** A request as it arrives: its body may still be under way. */
 export interface ArrivingRequest extends TunnelRequestHead {
@@ -49,6 +49,8 @@ export function createTunnelAnswerer(options: TunnelAnswererOptions): TunnelAnsw
   const { line, defer, handlers, peer } = options;
   const write = createFrameWriter(line, defer);
   const exchanges = new Map<number, Exchange>();
+  // One for all exchanges: an error costs more than most of what is done for one.
+  const answered = new InferenceError("CANCELLED", "the answer has ended");
   let isEnded = false;
   let tellClosed: (reason: InferenceError) => void = () => undefined;
   const closed = new Promise<InferenceError>((resolve) => {
@@ -84,16 +86,24 @@ export function createTunnelAnswerer(options: TunnelAnswererOptions): TunnelAnsw
         ended: inlet.ended,
         signal: controller.signal,
       });
-      if (exchanges.has(stream)) {
-        write({ kind: "answer", stream, head: { status: response.status, headers: response.headers } });
+      const { body, status, headers } = response;
+      // What is whole goes out with its head and its end in one message, each of which wakes the other end.
+      const known = body instanceof Uint8Array ? await response.trailers : undefined;
+      if (exchanges.has(stream)) write({ kind: "answer", stream, head: { status, headers } });
+      if (body instanceof Uint8Array) {
+        const rest = outlet.sendNow(body);
+        if (rest.length > 0) await outlet.send(rest);
+      } else {
+        for await (const piece of body) await outlet.send(piece);
       }
-      await sendBody(response.body, outlet);
-      const trailers = (await response.trailers) ?? [];
+      const trailers = known ?? (await response.trailers) ?? [];
       if (exchanges.delete(stream)) write({ kind: "end", stream, end: { trailers } });
     } catch (thrown) {
       const error = InferenceError.from(thrown);
       if (exchanges.delete(stream)) write({ kind: "cancel", stream, error: error.toWire() });
     }
+    // Whoever still reads the request waits for nothing.
+    inlet.fail(answered);
   }
 
   function abort(stream: number, reason: InferenceError): void {
@@ -139,26 +149,7 @@ export function createTunnelAnswerer(options: TunnelAnswererOptions): TunnelAnsw
     }
   }
 
-  line.listen(
-    (message) => {
-      try {
-        for (const frame of splitFrames(message)) accept(frame);
-      } catch (thrown) {
-        close(InferenceError.from(thrown));
-      }
-    },
-    (reason) => {
-      close(new InferenceError("CANCELLED", `the connection to ${peer} is lost: ${reason}`));
-    },
-  );
+  listenToFrames(line, { peer, lossCode: "CANCELLED", accept, close });
 
   return { close, closed };
-}
-
-async function sendBody(body: ExchangeResponse["body"], outlet: BodyOutlet): Promise<void> {
-  if (body instanceof Uint8Array) {
-    await outlet.send(body);
-    return;
-  }
-  for await (const piece of body) await outlet.send(piece);
 }

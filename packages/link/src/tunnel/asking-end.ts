@@ -6,9 +6,9 @@ import { createBodyInlet } from "./body-inlet.ts";
 import type { BodyOutlet } from "./body-outlet.ts";
 import { createBodyOutlet } from "./body-outlet.ts";
 import type { Frame, TunnelAnswerHead, TunnelRequestHead } from "./frame.ts";
-import { splitFrames } from "./frame.ts";
 import { createFrameWriter } from "./frame-writer.ts";
 import type { Defer, TunnelLine } from "./line.ts";
+import { listenToFrames } from "./listen-to-frames.ts";
 
 export interface TunnelRequest extends TunnelRequestHead {
   /** Where it throws, the exchange is cancelled and fails with that. The tunnel owns the pieces. */
@@ -53,6 +53,8 @@ interface Exchange {
 export function createTunnelAsker({ line, defer, peer }: TunnelAskerOptions): TunnelAsker {
   const write = createFrameWriter(line, defer);
   const exchanges = new Map<number, Exchange>();
+  // One for all exchanges: an error costs more than most of what is done for one.
+  const answered = new InferenceError("CANCELLED", "the answer has ended");
   const pings: { readonly resolve: () => void; readonly reject: (error: InferenceError) => void }[] = [];
   let lastStream = 0;
   let ended: InferenceError | undefined;
@@ -100,7 +102,7 @@ export function createTunnelAsker({ line, defer, peer }: TunnelAskerOptions): Tu
         return;
       case "end": {
         const exchange = finish(frame.stream);
-        exchange?.outlet.stop(new InferenceError("CANCELLED", "the answer has ended"));
+        exchange?.outlet.stop(answered);
         exchange?.inlet.end(frame.end);
         return;
       }
@@ -133,18 +135,7 @@ export function createTunnelAsker({ line, defer, peer }: TunnelAskerOptions): Tu
     write({ kind: "end", stream, end: { trailers, ...(chunkCount !== undefined && { chunkCount }) } });
   }
 
-  line.listen(
-    (message) => {
-      try {
-        for (const frame of splitFrames(message)) accept(frame);
-      } catch (thrown) {
-        close(InferenceError.from(thrown));
-      }
-    },
-    (reason) => {
-      close(new InferenceError("UNAVAILABLE", `the connection to ${peer} is lost: ${reason}`));
-    },
-  );
+  listenToFrames(line, { peer, lossCode: "UNAVAILABLE", accept, close });
 
   return {
     async exchange(request) {

@@ -265,4 +265,29 @@ describe("a tunnel", () => {
     await collect((await ask()).body);
     expect(messages).toBeLessThanOrEqual(2);
   });
+
+  it("answers with one message where the body is whole, trailers and all", async () => {
+    const { ask, right } = connect(() =>
+      Promise.resolve(ok(bytes("x"), { trailers: Promise.resolve([["t", "1"]] as const) })),
+    );
+    let messages = 0;
+    right.onSend(() => (messages += 1));
+    const answer = await ask();
+    expect(text(await collect(answer.body))).toBe("x");
+    expect(await answer.trailers).toEqual([["t", "1"]]);
+    expect(messages).toBe(1);
+  });
+
+  it("ends the reading of a request whose answer has ended", async () => {
+    let reading: Promise<unknown> = Promise.resolve();
+    const { ask } = connect(({ body }) => {
+      reading = collect(body).catch((thrown: unknown) => InferenceError.from(thrown).message);
+      return Promise.resolve(ok(bytes("done")));
+    });
+    const body: AsyncIterable<Uint8Array> = {
+      [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => undefined) }),
+    };
+    expect(text(await collect((await ask({ body })).body))).toBe("done");
+    expect(await reading).toBe("the answer has ended");
+  });
 });

@@ -1,5 +1,8 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { once } from "node:events";
 import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseManifest } from "@naiad/core";
@@ -55,11 +58,25 @@ describe("naiad", () => {
     ]);
   });
 
+  it("says why a server cannot be reached", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await once(server, "close");
+    const url = `127.0.0.1:${String(port)}`;
+    const { code, error } = await naiad("diff", "-u", url, "--against", url, "-m", "m");
+    expect([code, error]).toEqual([
+      1,
+      [`naiad diff: GET http://${url}/v2/models/m: fetch failed: ECONNREFUSED`],
+    ]);
+  });
+
   it("refuses what it does not know", async () => {
     expect(await naiad("indx")).toEqual({
       code: 2,
       out: [],
-      error: ["naiad: unknown command 'indx'; see 'naiad --help'"],
+      error: ["naiad: unknown command 'indx'; did you mean 'index'?; see 'naiad --help'"],
     });
     expect((await naiad("toString")).code).toBe(2);
     expect((await naiad("--verbose")).error).toEqual([

@@ -1,3 +1,4 @@
+import { nearestName } from "@naiad/protocol";
 import { CHECK_SUMMARY, check } from "./check/check.ts";
 import { type CommandIo, type ExitCode, UsageError } from "./command-io.ts";
 import { DIFF_SUMMARY, diff } from "./diff/diff.ts";
@@ -5,6 +6,7 @@ import { DOCTOR_SUMMARY, doctor } from "./doctor/doctor.ts";
 import { INDEX_SUMMARY, indexRepository } from "./index-repository.ts";
 import { INIT_SUMMARY, init } from "./init.ts";
 import { PERF_SUMMARY, perf } from "./perf/perf.ts";
+import { createStreamIo } from "./stream-io.ts";
 import { SERVE_SUMMARY, serve } from "./serve/serve.ts";
 import { versionLines } from "./version-lines.ts";
 
@@ -37,13 +39,11 @@ Options:
   -h, --help     Show this help; 'naiad <command> --help' shows that of a command
   -V, --version  Show the version`;
 
-const processIo: CommandIo = {
-  out: (line) => void process.stdout.write(`${line}\n`),
-  error: (line) => void process.stderr.write(`${line}\n`),
-};
-
 /** Runs the command line (without `node` and the script) and resolves with the exit code. Does not throw. */
-export async function main(argv: readonly string[], io: CommandIo = processIo): Promise<ExitCode> {
+export async function main(
+  argv: readonly string[],
+  io: CommandIo = createStreamIo(process.stdout, process.stderr),
+): Promise<ExitCode> {
   const [name, ...rest] = argv;
   if (name === "-h" || name === "--help") {
     io.out(HELP);
@@ -59,13 +59,17 @@ export async function main(argv: readonly string[], io: CommandIo = processIo): 
   }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
-    io.error(`naiad: unknown ${name.startsWith("-") ? "option" : "command"} '${name}'; see 'naiad --help'`);
+    const near = nearestName(name, Object.keys(COMMANDS));
+    const hint = near === undefined ? "" : `; did you mean '${near}'?`;
+    io.error(
+      `naiad: unknown ${name.startsWith("-") ? "option" : "command"} '${name}'${hint}; see 'naiad --help'`,
+    );
     return 2;
   }
   try {
     return await command.run(rest, io);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     if (error instanceof UsageError) {
       io.error(`naiad ${name}: ${message}; see 'naiad ${name} --help'`);
       return 2;
@@ -73,4 +77,17 @@ export async function main(argv: readonly string[], io: CommandIo = processIo): 
     io.error(`naiad ${name}: ${message}`);
     return 1;
   }
+}
+
+/** Node's `fetch` keeps what has happened, such as ECONNREFUSED, to the causes of its error. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!error.message.endsWith("fetch failed")) return error.message;
+  const reason = rootOf(error);
+  const code = "code" in reason && typeof reason.code === "string" ? reason.code : reason.message;
+  return reason === error || code === "" ? error.message : `${error.message}: ${code}`;
+}
+
+function rootOf(error: Error): Error {
+  return error.cause instanceof Error ? rootOf(error.cause) : error;
 }

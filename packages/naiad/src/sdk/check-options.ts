@@ -73,6 +73,7 @@ const OPTIONS: { readonly [Name in keyof Required<StartServerOptions>]: OptionKi
   grpcInferResponseCompressionLevel: oneOf("none", "low", "medium", "high"),
   allowMetrics: BOOLEAN,
   metricsConfig: STRINGS,
+  traceConfig: STRINGS,
   rateLimit: oneOf("off", "execution_count"),
   rateLimitResources: list(RATE_LIMIT_RESOURCE),
   requestRateLimit: STRING,

@@ -1,5 +1,5 @@
 import type { InferenceClient } from "@naiad/client";
-import type { HostInfo, InstanceReport, ServerEvent } from "@naiad/protocol";
+import type { HostInfo, InstanceReport, ServerEvent, TraceNote } from "@naiad/protocol";
 
 /** What `startServer` resolves with: this page's part of a running server. */
 export interface NaiadServer {
@@ -21,6 +21,12 @@ export interface NaiadServer {
    * server is stopped.
    */
   events(options?: { readonly signal?: AbortSignal }): AsyncIterable<ServerEvent>;
+  /**
+   * Traces, see the option `traceConfig` and `client.updateTraceSettings`: those that are kept, then those that come, each when
+   * nothing happens to its request any more. About the last 16 MB are kept; who reads too late is told how many were dropped.
+   * Ends when the signal fires or the server is stopped. `tritonTraceText` makes of them what Triton writes to its trace file.
+   */
+  traces(options?: { readonly signal?: AbortSignal }): AsyncIterable<TraceNote>;
   /**
    * Leaves the server. If this page runs the host, requests in flight are finished and the next page takes over. Idempotent.
    */

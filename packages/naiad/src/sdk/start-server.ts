@@ -1,8 +1,10 @@
+import { differingOptions } from "./differing-options.ts";
 import { tellOfFailedStart } from "./failed-start.ts";
 import { joinServer, otherOptions } from "./join-server.ts";
 import type { NaiadServer } from "./naiad-server.ts";
-import type { StartServerOptions, StartSettings } from "./start-options.ts";
-import { differingOptions, resolveSettings } from "./start-options.ts";
+import type { StartServerOptions } from "./start-options.ts";
+import type { StartSettings } from "./start-settings.ts";
+import { resolveSettings } from "./start-settings.ts";
 
 /** One server per base path on a page, however many parts of the page ask for it. */
 const servers = new Map<

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { printManifest } from "@naiad/core";
 import type { HashCache } from "../hash-file.ts";
-import { scanRepository } from "../repository-manifest.ts";
+import { createRepositoryScanner } from "../repository-scanner.ts";
 import type { Headers } from "./send.ts";
 
 export interface SiteOptions {
@@ -60,7 +60,7 @@ export function createSite(options: SiteOptions): Site {
   const files = siteFiles(options);
   const fileAt = new Map(files.map((file) => [file.urlPath, file]));
   const cache: HashCache = new Map();
-  const scans = new Map<string, Promise<string>>();
+  const scanners = new Map<string, ReturnType<typeof createRepositoryScanner>>();
 
   return {
     files,
@@ -77,15 +77,13 @@ export function createSite(options: SiteOptions): Site {
       return { kind: "foreign" };
     },
 
-    /** Requests that come while the repository is read share the reading. */
-    manifestText(directory) {
-      const running = scans.get(directory);
-      if (running !== undefined) return running;
-      const scan = scanRepository(directory, { cache, onWarning })
-        .then((manifest) => `${printManifest(manifest)}\n`)
-        .finally(() => scans.delete(directory));
-      scans.set(directory, scan);
-      return scan;
+    async manifestText(directory) {
+      let scan = scanners.get(directory);
+      if (scan === undefined) {
+        scan = createRepositoryScanner(directory, { cache, onWarning });
+        scanners.set(directory, scan);
+      }
+      return `${printManifest(await scan())}\n`;
     },
   };
 }

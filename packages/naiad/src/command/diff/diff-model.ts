@@ -67,7 +67,7 @@ async function diffInferences(servers: Pair, options: DiffOptions): Promise<read
   }).slot();
   const differences: Difference[] = [];
   for (let index = 1; index <= requestCount; index += 1) {
-    const request = source.next();
+    const { request } = source.next();
     const answers = await both(servers, (server) => answerOf(server.client, request));
     differences.push(...compareAnswers(`inference ${index}`, answers, tolerance));
   }

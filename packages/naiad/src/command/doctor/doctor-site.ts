@@ -1,9 +1,8 @@
-import { randomBytes } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage } from "node:http";
+import { json } from "node:stream/consumers";
 import type { Diagnosis } from "../../sdk/diagnose.ts";
-import { sendFile, sendText } from "../../site/send.ts";
+import { sendFile } from "../../site/send.ts";
+import { openPrivateOrigin, privateBase, refuse } from "../private-origin.ts";
 
 /** The private origin of a page that looks around and reports. */
 export interface DoctorSite {
@@ -30,58 +29,36 @@ const PAGE = `<!doctype html>
 
 /** `sdk`: the built SDK's file. */
 export async function openDoctorSite(sdk: string): Promise<DoctorSite> {
-  // Every user of the machine could ask here, and only the browser is told this path.
-  const base = `/${randomBytes(24).toString("base64url")}/`;
   let onReport: (report: Report) => void = () => undefined;
   const reported = new Promise<Report>((resolve) => {
     onReport = resolve;
   });
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const exchange = { request, response };
-    response.setHeader("cross-origin-opener-policy", "same-origin");
-    response.setHeader("cross-origin-embedder-policy", "require-corp");
-    switch (request.url) {
-      case base:
-        sendText(PAGE, { "content-type": "text/html; charset=utf-8" }, exchange);
-        return;
-      case `${base}index.js`:
-        await sendFile(sdk, {}, exchange);
-        return;
-      case `${base}report`:
-        onReport(await readReport(request));
-        response.writeHead(204).end();
-        return;
-      default:
-        response.writeHead(404).end();
-    }
-  }
-
-  const server = createServer((request, response) => {
-    answer(request, response).catch(() => {
-      response.destroy();
-    });
+  const origin = await openPrivateOrigin({
+    base: privateBase(),
+    page: PAGE,
+    answer: async ({ name, request, response }) => {
+      switch (name) {
+        case "index.js":
+          await sendFile(sdk, {}, { request, response });
+          return;
+        case "report":
+          onReport(await readReport(request));
+          response.writeHead(204).end();
+          return;
+        default:
+          refuse(response, 404);
+      }
+    },
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  // Of a port of TCP the address is an object.
-  const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}${base}`,
+    url: `http://${origin.address}`,
     diagnosis: async (signal) => {
       const report = await orAborted(reported, signal);
       if (report.kind === "failed") throw new Error(`the page failed: ${report.reason}`);
       return report.diagnosis;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => {
-          resolve();
-        });
-        server.closeAllConnections();
-      }),
+    close: () => origin.close(),
   };
 }
 
@@ -90,11 +67,8 @@ type Report =
   | { readonly kind: "failed"; readonly reason: string };
 
 async function readReport(request: IncomingMessage): Promise<Report> {
-  let text = "";
-  request.setEncoding("utf8");
-  for await (const piece of request as AsyncIterable<string>) text += piece;
   // The page above, which is the only one that knows the way here, sends nothing else.
-  const { diagnosis, error } = JSON.parse(text) as {
+  const { diagnosis, error } = (await json(request)) as {
     readonly diagnosis?: Diagnosis;
     readonly error?: string;
   };

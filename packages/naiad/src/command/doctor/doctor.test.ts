@@ -2,9 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Diagnosis } from "../../sdk/diagnose.ts";
 import { main } from "../index.ts";
-import { diagnosisLines } from "./doctor.ts";
+import { findingLines } from "./doctor.ts";
+import type { NodeFacts } from "./diagnose-node.ts";
+import { judgeNode, nodeFacts } from "./diagnose-node.ts";
 import type { DoctorSite } from "./doctor-site.ts";
 import { openDoctorSite } from "./doctor-site.ts";
 
@@ -62,10 +63,40 @@ describe("the site of naiad doctor", () => {
 
 describe("naiad doctor", () => {
   it("prints a line for each finding", () => {
-    expect(diagnosisLines("/bin/browser", DIAGNOSIS as unknown as Diagnosis)).toEqual([
-      "/bin/browser: Browser/1",
+    expect(findingLines(DIAGNOSIS.findings)).toEqual([
       "  ok       isolation  yes",
       "  PROBLEM  x          no",
+    ]);
+  });
+
+  it("looks at Node.js instead, with its engine", async () => {
+    const out: string[] = [];
+    const io = { out: (line: string) => void out.push(line), error: () => undefined };
+    expect(await main(["doctor", "--runtime", "node"], io)).toBe(0);
+    expect(out[0]).toContain(`Node.js ${process.version}`);
+    expect(out[1]).toMatch(
+      /^ {2}ok +engine +onnxruntime-web [\d.]+ with SIMD and threads, ONNX opset \d+ and below$/,
+    );
+    out.length = 0;
+    expect(await main(["doctor", "--runtime", "node", "--json"], io)).toBe(0);
+    const { cores, memoryBytes, findings } = JSON.parse(out.join("\n")) as NodeFacts & { findings: object[] };
+    expect(cores).toBeGreaterThan(0);
+    expect(memoryBytes).toBeGreaterThan(2 ** 28);
+    expect(findings).toHaveLength(5);
+  });
+
+  it("tells of an engine that does not compile, and of little space", async () => {
+    const facts = await nodeFacts(folder);
+    expect(judgeNode({ ...facts, temporaryFreeBytes: 1e6 })).toMatchObject([
+      {
+        severity: "problem",
+        subject: "engine",
+        text: expect.stringContaining("does not compile: ENOENT") as string,
+      },
+      { severity: "limit", subject: "GPU" },
+      { severity: "good", subject: "machine" },
+      { severity: "limit", subject: "temporary files" },
+      { severity: "good", subject: "timer" },
     ]);
   });
 
@@ -76,6 +107,9 @@ describe("naiad doctor", () => {
     expect(await run("x")).toBe(2);
     expect(await run("--gpu", "two")).toBe(2);
     expect(await run("--timeout-secs", "0")).toBe(2);
+    expect(await run("--runtime", "deno")).toBe(2);
+    expect(await run("--runtime", "node", "--gpu", "off")).toBe(2);
+    expect(error.at(-1)).toContain("--gpu is about a browser, and --runtime is node");
     expect(await run("--browser", join(folder, "none"))).toBe(1);
     expect(error.at(-1)).toContain("does not start");
   });

@@ -1,5 +1,7 @@
+import type { MachineMetrics } from "@naiad/core";
 import type { TunnelAsker } from "@naiad/link/tunnel";
-import type { RepositoryIndexEntry, TraceSettingsUpdate } from "@naiad/protocol";
+import type { RepositoryIndexEntry, TraceNote } from "@naiad/protocol";
+import type { TunnelProtocol } from "@naiad/runtime/contracts";
 import type { LogLine } from "./serve-log.ts";
 
 /** What the command asks the host in the browser, beside what comes in at the ports. */
@@ -9,17 +11,24 @@ export interface HostQuestions {
   /** Resolves when the host has drained and ended. */
   stop(): Promise<void>;
   index(): Promise<readonly RepositoryIndexEntry[]>;
-  setTrace(update: TraceSettingsUpdate): Promise<void>;
+  /** For its metrics, until it is told something else. */
+  setMachineMetrics(metrics: MachineMetrics): Promise<void>;
   /** The lines of its log from the first on, until the tunnel is gone. */
   log(): AsyncIterable<LogLine>;
+  /** What there is to tell of its traces, until it has ended. Throws where the tunnel goes before. */
+  traces(): AsyncIterable<TraceNote>;
 }
 
 const NEVER = new AbortController().signal;
 
 export function askHost(tunnel: TunnelAsker): HostQuestions {
-  async function* ask(target: string, body = ""): AsyncGenerator<string, void> {
+  async function* ask(
+    target: string,
+    body = "",
+    protocol: TunnelProtocol = "control",
+  ): AsyncGenerator<string, void> {
     const answer = await tunnel.exchange({
-      protocol: "control",
+      protocol,
       method: "POST",
       rawTarget: target,
       headers: [],
@@ -45,18 +54,29 @@ export function askHost(tunnel: TunnelAsker): HostQuestions {
     },
     // The host is of the same build, so that what it writes has the shape.
     index: async () => JSON.parse(await whole("/index")) as readonly RepositoryIndexEntry[],
-    setTrace: async (update) => {
-      await whole("/trace", JSON.stringify(update));
+    setMachineMetrics: async (metrics) => {
+      await whole("/machine", JSON.stringify(metrics));
     },
     async *log() {
-      let rest = "";
-      for await (const text of ask("/log")) {
-        const lines = (rest + text).split("\n");
-        rest = lines.pop() ?? "";
-        for (const line of lines) yield JSON.parse(line) as LogLine;
-      }
+      for await (const line of linesOf(ask("/log"))) yield JSON.parse(line) as LogLine;
+    },
+    async *traces() {
+      for await (const line of linesOf(ask("/", "", "traces"))) yield JSON.parse(line) as TraceNote;
     },
   };
+}
+
+/** Those that have an end. A line may be long, and come in any number of pieces. */
+async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<string, void> {
+  let begun: string[] = [];
+  for await (const text of texts) {
+    const [first = "", ...more] = text.split("\n");
+    begun.push(first);
+    for (const next of more) {
+      yield begun.join("");
+      begun = [next];
+    }
+  }
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

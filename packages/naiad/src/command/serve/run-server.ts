@@ -1,27 +1,26 @@
-import { realpath, stat } from "node:fs/promises";
-import { join } from "node:path";
-import { resolveSettings } from "../../sdk/start-options.ts";
-import type { StartSettings } from "../../sdk/start-options.ts";
+import { realpath } from "node:fs/promises";
+import type { PackageDirectories } from "../../site/package-directories.ts";
 import { ownDirectories } from "../../site/package-directories.ts";
-import { type CommandIo, type ExitCode, UsageError } from "../command-io.ts";
-import { browserArguments } from "./browser/browser-arguments.ts";
-import { findBrowser } from "./browser/find-browser.ts";
-import { hasGpu } from "./browser/has-gpu.ts";
-import type { BrowserProfile } from "./browser/launch-browser.ts";
-import { createBrowserProfile } from "./browser/launch-browser.ts";
-import type { BrowserService } from "./browser-service.ts";
-import { createBrowserService } from "./browser-service.ts";
+import type { CommandIo, ExitCode } from "../command-io.ts";
+import { LONGEST_TIMER_MS } from "../longest-timer.ts";
+import { requireRepository } from "../require-repository.ts";
+import { openBrowser } from "./browser/open-browser.ts";
+import type { HostService } from "./host-service.ts";
+import { createHostService } from "./host-service.ts";
 import { accessLogLine } from "./listen/access-log.ts";
 import type { HostSource } from "./listen/host-source.ts";
 import type { Listener, ServedRequest } from "./listen/listener.ts";
 import { openListener } from "./listen/listener.ts";
 import { modelTable } from "./model-table.ts";
-import type { ServeOptions } from "./options/serve-options.ts";
-import type { PageStart } from "./page/page-start.ts";
+import { openNode } from "./node/open-node.ts";
+import { startMachineWatch } from "./machine-metrics/start-machine-watch.ts";
+import type { OpenRuntime } from "./open-runtime.ts";
+import type { RuntimeKind, ServeOptions } from "./options/serve-options.ts";
+import { PartStack } from "./part-stack.ts";
 import type { ServeLog } from "./serve-log.ts";
+import { createTracePassage } from "./trace/pass-traces.ts";
+import { openTraceConsumer } from "./trace/trace-consumer.ts";
 import { ended, openAppending, openServeLog } from "./serve-log.ts";
-import type { BrowserSite } from "./site/browser-site.ts";
-import { openBrowserSite } from "./site/browser-site.ts";
 
 export interface ServerRun {
   readonly io: CommandIo;
@@ -30,6 +29,8 @@ export interface ServerRun {
   readonly stop: AbortSignal;
   /** Fires when it is to end now. */
   readonly force: AbortSignal;
+  /** Default: those of the installed packages. */
+  readonly directories?: PackageDirectories;
 }
 
 const SERVICES: Readonly<Record<Listener["protocol"], string>> = {
@@ -38,33 +39,19 @@ const SERVICES: Readonly<Record<Listener["protocol"], string>> = {
   metrics: "Metrics Service",
 };
 
+const RUNTIMES: Readonly<Record<RuntimeKind, OpenRuntime>> = { browser: openBrowser, node: openNode };
+
 /** Serves until it is told to end. Throws where it cannot start. */
 export async function runServer(options: ServeOptions, run: ServerRun): Promise<ExitCode> {
-  const repositories = await Promise.all(options.repositories.map(repositoryDirectory));
-  const path = options.browser.path ?? findBrowser(run.environment);
-  if (path === undefined) {
-    throw new Error(
-      "no Chrome or Chromium found: install one, or name it with --browser or in NAIAD_BROWSER",
-    );
-  }
-  requireSandbox(options);
+  const directories = await Promise.all(options.repositories.map(repositoryDirectory));
+  // As in Triton, what is given twice is served once.
+  const repositories = [...new Set(directories)];
   const parts = new PartStack();
   try {
     const log = await openServeLog({ options: options.log, write: run.io.error, epochMs: Date.now });
     parts.add(() => log.close());
     for (const warning of options.warnings) log.log("warning", warning);
-    const profile = await createBrowserProfile({
-      path,
-      arguments: browserArguments(options.browser, {
-        platform: process.platform,
-        hasGpu: hasGpu(process.platform),
-      }),
-      onOutput: (line) => {
-        log.log("verbose", `browser: ${line}`);
-      },
-    });
-    parts.add(() => profile.remove());
-    return await serve({ options, run, log, profile, parts, repositories });
+    return await serve({ options, run, log, parts, repositories });
   } finally {
     await parts.close();
   }
@@ -74,58 +61,41 @@ interface Serving {
   readonly options: ServeOptions;
   readonly run: ServerRun;
   readonly log: ServeLog;
-  readonly profile: BrowserProfile;
   readonly parts: PartStack;
   readonly repositories: readonly string[];
 }
 
 async function serve(serving: Serving): Promise<ExitCode> {
-  const { log, options, parts, profile, repositories, run } = serving;
-  // Ports before models: a port that is taken must not be found out about after minutes.
-  let current: HostSource = () => ({ kind: "absent", reason: "the browser is starting" });
+  const { log, options, parts, repositories, run } = serving;
+  let current: HostSource = () => ({ kind: "absent", reason: "the server is starting" });
   const source: HostSource = () => current();
-  const { dist, ort } = ownDirectories();
-  const site = await openBrowserSite({
-    repositories,
-    distDirectory: dist,
-    ortDirectory: ort,
-    source,
-    onWarning: (message) => {
-      log.log("warning", message);
-    },
-  });
-  parts.add(() => site.close());
-  const settings = hostSettings(options, site);
+  const { environment, directories = ownDirectories() } = run;
+  const open = RUNTIMES[options.runtime];
+  const runtime = await open({ options, environment, directories, repositories, log, source, parts });
   const accessLog = await openAccessLog(options.accessLog, run.io, parts);
   const listeners: Listener[] = [];
   const now = AbortSignal.abort();
   parts.add(async () => {
     await Promise.all(listeners.map((listener) => listener.close(now)));
   });
+  // Ports before models: a port that is taken must not be found out about after minutes.
   for (const one of options.listeners) listeners.push(await openListener(one, source, accessLog));
 
-  const service = createBrowserService({
-    site,
-    profile,
+  const traces = await openTraceConsumer(options.trace, log);
+  parts.add(() => traces.close());
+  const passage = createTracePassage(traces, log);
+  const service = createHostService({
+    runtime,
     log,
-    hangMs: options.browser.hangSecs * 1000,
-    pageStart: ({ successorOf, tunnelUrl }): PageStart => ({
-      settings:
-        successorOf === undefined
-          ? settings
-          : // One model that does not load any more is no reason to end a server that serves others.
-            { ...settings, server: { ...settings.server, exitOnError: false } },
-      tunnelUrl,
-      filesUrl: `${site.url}v2-files/`,
-      ...(successorOf !== undefined && { successorOf }),
-      ...(options.cors !== undefined && { cors: options.cors }),
-    }),
+    passTraces: (notes) => passage.pass(notes),
+    hangMs: options.hangSecs * 1000,
   });
   current = () => service.source();
   parts.add(() => service.close());
+  if (options.machine !== undefined)
+    startMachineWatch({ options: options.machine, environment, service, parts });
   const host = await orStopped(service.start(), run.stop);
   if (host === undefined) return 0;
-  if (options.trace !== undefined) await host.setTrace(options.trace);
   log.print(modelTable(await host.index()));
   for (const { at, protocol } of listeners) log.log("info", `Started ${SERVICES[protocol]} at ${at}`);
 
@@ -134,21 +104,32 @@ async function serve(serving: Serving): Promise<ExitCode> {
 }
 
 interface Draining extends Serving {
-  readonly service: BrowserService;
+  readonly service: HostService;
   readonly listeners: readonly Listener[];
 }
 
 async function drain({ listeners, log, options, run, service }: Draining): Promise<ExitCode> {
   log.log("info", "Waiting for in-flight requests to complete.");
-  const deadline = AbortSignal.any([AbortSignal.timeout(options.exitTimeoutSecs * 1000), run.force]);
+  // Not AbortSignal.any of a timeout, which Node 20 may collect before it fires.
+  const expiry = new AbortController();
+  const deadline = expiry.signal;
+  const expire = (): void => {
+    expiry.abort();
+  };
+  const timer = setTimeout(expire, Math.min(options.exitTimeoutSecs * 1000, LONGEST_TIMER_MS));
+  if (run.force.aborted) expire();
+  else run.force.addEventListener("abort", expire, { once: true });
   const drained = (async () => {
     await service.drain();
     await Promise.all(listeners.map((listener) => listener.close(deadline)));
     return "drained" as const;
   })();
   const outcome = await orStopped(drained, deadline);
+  clearTimeout(timer);
+  run.force.removeEventListener("abort", expire);
   if (outcome === "drained" && !deadline.aborted) return 0;
-  log.log("error", "Exit timeout expired. Exiting immediately.");
+  const why = run.force.aborted ? "Told to end once more." : "Exit timeout expired.";
+  log.log("error", `${why} Exiting immediately.`);
   return 1;
 }
 
@@ -172,43 +153,18 @@ function fired(signal: AbortSignal): Promise<undefined> {
   });
 }
 
-function hostSettings(options: ServeOptions, site: BrowserSite): StartSettings {
-  try {
-    return resolveSettings(
-      {
-        ...options.server,
-        modelRepository: site.repositoryUrls,
-        base: new URL(site.url).pathname,
-        mode: "direct",
-        serviceWorker: false,
-      },
-      site.url,
-    );
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new UsageError(message.replace(/^startServer's option /, "option "), { cause: error });
-  }
-}
-
 async function repositoryDirectory(directory: string): Promise<string> {
-  const stats = await stat(directory).catch(() => undefined);
-  // Triton's text begins so.
-  if (stats === undefined) throw new Error(`failed to stat model repository: no directory '${directory}'`);
-  if (!stats.isDirectory())
-    throw new Error(`failed to stat model repository: '${directory}' is not a directory`);
-  const isModel = (await stat(join(directory, "config.pbtxt")).catch(() => undefined)) !== undefined;
-  if (isModel) {
-    throw new Error(`'${directory}' is a model (it has a config.pbtxt); give the directory that contains it`);
+  try {
+    await requireRepository(directory);
+    return await realpath(directory);
+  } catch (error) {
+    // Triton's text begins so.
+    throw new Error(`failed to stat model repository: ${messageOf(error)}`, { cause: error });
   }
-  return realpath(directory);
 }
 
-function requireSandbox({ browser }: ServeOptions): void {
-  if (browser.sandbox === "off" || process.platform !== "linux" || process.getuid?.() !== 0) return;
-  throw new Error(
-    "the browser's sandbox does not start as root: run naiad as another user, or, where every model of the repository " +
-      "is trusted, pass --no-sandbox",
-  );
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function openAccessLog(
@@ -222,20 +178,7 @@ async function openAccessLog(
       io.out(accessLogLine(served));
     };
   }
-  const file = await openAppending(target);
+  const file = await openAppending(target, "http-access-log");
   parts.add(() => ended(file));
   return (served) => void file.write(`${accessLogLine(served)}\n`);
-}
-
-/** Whatever has to be closed, the last one first; each is, whatever becomes of the others. */
-class PartStack {
-  readonly #closes: (() => Promise<void>)[] = [];
-
-  add(close: () => Promise<void>): void {
-    this.#closes.push(close);
-  }
-
-  async close(): Promise<void> {
-    for (const close of this.#closes.splice(0).reverse()) await close().catch(() => undefined);
-  }
 }

@@ -30,7 +30,7 @@ export interface ServeLogOptions {
 
 /** Rejects where the log file cannot be opened. */
 export async function openServeLog({ epochMs, options, write }: ServeLogOptions): Promise<ServeLog> {
-  const file = options.file === undefined ? undefined : await openAppending(options.file);
+  const file = options.file === undefined ? undefined : await openAppending(options.file, "log-file");
   const put = file === undefined ? write : (line: string) => void file.write(`${line}\n`);
   const pass = (line: LogLine): void => {
     put(formatLogLine(line, options.format));
@@ -49,13 +49,16 @@ function isWanted(level: LogLevel, options: LogOptions): boolean {
   return level === "verbose" ? options.verbose > 0 : options[level];
 }
 
-/** Rejects where the file cannot be written. */
-export function openAppending(path: string): Promise<WriteStream> {
+/** Rejects, with the name of the option, where the file cannot be written. */
+export function openAppending(path: string, option: string): Promise<WriteStream> {
   const stream = createWriteStream(path, { flags: "a" });
   return new Promise((resolve, reject) => {
-    stream.once("error", reject);
+    const failed = (cause: Error): void => {
+      reject(new Error(`--${option}: ${cause.message}`, { cause }));
+    };
+    stream.once("error", failed);
     stream.once("open", () => {
-      stream.off("error", reject);
+      stream.off("error", failed);
       // A full disk is no reason to stop serving.
       stream.on("error", () => undefined);
       resolve(stream);

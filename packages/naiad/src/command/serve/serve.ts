@@ -9,7 +9,7 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 /** The `serve` command. The first signal drains, the second ends at once. */
 export async function serve(argv: readonly string[], io: CommandIo): Promise<ExitCode> {
-  const options = readServeOptions(argv);
+  const options = readServeOptions(argv, process.env);
   if (options === "help") {
     io.out(serveHelp());
     return 0;

@@ -9,7 +9,6 @@ const OPTIONS: BrowserOptions = {
   gpu: "auto",
   sandbox: "on",
   arguments: [],
-  hangSecs: 1,
 };
 
 function given(options: Partial<BrowserOptions>, hasOne = true, platform: NodeJS.Platform = "linux") {

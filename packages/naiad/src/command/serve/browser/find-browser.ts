@@ -21,3 +21,16 @@ export function findBrowser(environment: Readonly<Record<string, string | undefi
     .flatMap((folder) => NAMES.map((name) => join(folder, name)));
   return [...PLACES, ...onPath].find((path) => existsSync(path));
 }
+
+/** The path that was given, or else the one that is found. `otherwise`: what else helps where there is none. */
+export function requireBrowser(
+  given: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+  otherwise = "",
+): string {
+  const path = given ?? findBrowser(environment);
+  if (path !== undefined) return path;
+  throw new Error(
+    `no Chrome or Chromium found: install one, or name it with --browser or in NAIAD_BROWSER${otherwise}`,
+  );
+}

@@ -1,29 +1,46 @@
+import { once } from "node:events";
 import { readFile, stat } from "node:fs/promises";
-import { afterEach, describe, expect, it } from "vitest";
+import type { AddressInfo, Socket } from "node:net";
+import { createServer } from "node:net";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { BrowserProfile } from "./launch-browser.ts";
 import { createBrowserProfile } from "./launch-browser.ts";
 
 const ends: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0)) await end();
+  vi.unstubAllEnvs();
 });
 
 /** A program of our own in place of the browser; it is given the same arguments and pipes. */
 async function profileOf(program: string, path = process.execPath) {
   const output: string[] = [];
+  let heard: () => void = () => undefined;
+  const spoken = new Promise<void>((resolve) => {
+    heard = resolve;
+  });
   const profile: BrowserProfile = await createBrowserProfile({
     path,
     arguments: ["-e", program, "--"],
-    onOutput: (line) => output.push(line),
+    onOutput: (line) => {
+      output.push(line);
+      heard();
+    },
   });
   ends.push(() => profile.remove());
-  return { profile, output };
+  return { profile, output, spoken };
 }
 
 const ECHO_ARGUMENTS = "console.error(process.argv.slice(1).join('\\n'))";
 const ENDS_WITH_ITS_PIPE =
   "require('fs').createReadStream('', { fd: 3 }).on('close', () => process.exit()).resume()";
 const IGNORES_EVERYTHING = "console.error('up'); setInterval(() => undefined, 1000)";
+
+/** Which holds the pipes of the first, and tells the number of that. */
+const startsAnother = (port: number): string => {
+  const other = `require("net").connect(${String(port)}, "127.0.0.1").write(String(process.ppid)); setInterval(() => 0, 1000)`;
+  return `require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(other)}], { stdio: "inherit" })`;
+};
 
 describe("a browser's process", () => {
   it("gets the address from a file of its profile that only its user can read", async () => {
@@ -52,11 +69,49 @@ describe("a browser's process", () => {
   });
 
   it("is killed where it hangs", async () => {
-    const { output, profile } = await profileOf(IGNORES_EVERYTHING);
+    const { profile, spoken } = await profileOf(IGNORES_EVERYTHING);
     const browser = await profile.open("about:blank");
-    await expect.poll(() => output).toEqual(["up"]);
+    await spoken;
     browser.kill();
     expect(await browser.exited).toBe("the browser ended by signal SIGKILL: up");
+  });
+
+  it("takes along what it started, be it killed or gone by itself", async () => {
+    for (const end of ["browser", "itself"] as const) {
+      const connections = createServer();
+      connections.listen(0, "127.0.0.1");
+      await once(connections, "listening");
+      ends.push(async () => {
+        connections.close();
+        await once(connections, "close");
+      });
+      const { port } = connections.address() as AddressInfo;
+      const { profile } = await profileOf(startsAnother(port));
+      const browser = await profile.open("about:blank");
+      // It says which process it is, and never ends its connection by itself.
+      const [socket] = (await once(connections, "connection")) as [Socket];
+      const [first] = (await once(socket, "data")) as [Buffer];
+      const closed = once(
+        socket.on("error", () => undefined),
+        "close",
+      );
+      if (end === "browser") browser.kill();
+      else process.kill(Number(String(first)), "SIGKILL");
+      expect(await browser.exited).toContain("the browser ended by signal SIGKILL");
+      await closed;
+    }
+  });
+
+  it("has its temporary files in the profile", async () => {
+    vi.stubEnv("TMPDIR", "/tmp");
+    const { output, profile, spoken } = await profileOf("console.error(require('os').tmpdir())");
+    const browser = await profile.open("about:blank");
+    await spoken;
+    await browser.exited;
+    const [directory = ""] = output;
+    expect(directory).toMatch(/^\/tmp\/naiad-browser-\w+\/tmp$/);
+    await profile.remove();
+    await expect(stat(directory)).rejects.toThrow("ENOENT");
   });
 
   it("tells its last words, and what to do where its sandbox does not work", async () => {

@@ -6,8 +6,10 @@ import { createServer as createHttp2Server, createSecureServer } from "node:http
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo, Server as NetServer } from "node:net";
 import type { TlsOptions } from "node:tls";
+import { createSecureContext } from "node:tls";
 import type { ListenerOptions, TlsFiles } from "../options/serve-options.ts";
 import type { HostSource } from "./host-source.ts";
+import { answerMalformedRequests } from "./malformed-request.ts";
 import { relayExchange } from "./relay-exchange.ts";
 import type { NodeRequest, NodeResponse, RelayOutcome } from "./relay-exchange.ts";
 import { watchSession } from "./watch-session.ts";
@@ -84,7 +86,7 @@ const HTTP2: ServerOptions = {
 /** gRPC is HTTP/2 and nothing else, without TLS from the first byte on. */
 async function createServer(options: ListenerOptions): Promise<ListeningServer> {
   const { tls } = options;
-  const secrets = tls === undefined ? undefined : await readTls(tls);
+  const secrets = tls === undefined ? undefined : await readTls(tls, options.protocol);
   if (options.protocol === "grpc") {
     const server =
       secrets === undefined ? createHttp2Server(HTTP2) : createSecureServer({ ...HTTP2, ...secrets });
@@ -94,7 +96,11 @@ async function createServer(options: ListenerOptions): Promise<ListeningServer> 
     });
     return { server, close: closerOf(server) };
   }
-  const server = secrets === undefined ? createHttpServer() : createHttpsServer(secrets);
+  // As tritonserver, which does not ask for the header that HTTP/1.1 asks for.
+  const lenient = { requireHostHeader: false };
+  const server =
+    secrets === undefined ? createHttpServer(lenient) : createHttpsServer({ ...lenient, ...secrets });
+  answerMalformedRequests(server);
   // Clients keep connections for a long while, and one that is closed under a request looks like a failure of the server.
   server.keepAliveTimeout = 0;
   // A body, and the time until its answer, may take as long as they take.
@@ -102,16 +108,36 @@ async function createServer(options: ListenerOptions): Promise<ListeningServer> 
   return { server, close: (signal) => closeHttp(server, signal) };
 }
 
-async function readTls({ certificate, clientRoots, key }: TlsFiles): Promise<TlsOptions> {
-  return {
-    cert: await readFile(certificate),
-    key: await readFile(key),
+/** Rejects with the option whose file it is that cannot be used. */
+async function readTls(files: TlsFiles, protocol: ListenerOptions["protocol"]): Promise<TlsOptions> {
+  const { certificate, clientRoots, key } = files;
+  const read = async (option: string, path: string): Promise<Buffer> => {
+    try {
+      return await readFile(path);
+    } catch (error) {
+      throw new Error(`--${protocol}-${option}: ${messageOf(error)}`, { cause: error });
+    }
+  };
+  const secrets: TlsOptions = {
+    cert: await read("server-cert", certificate),
+    key: await read("server-key", key),
     ...(clientRoots !== undefined && {
-      ca: await readFile(clientRoots),
+      ca: await read("root-cert", clientRoots),
       requestCert: true,
       rejectUnauthorized: true,
     }),
   };
+  try {
+    createSecureContext(secrets);
+  } catch (error) {
+    const names = [certificate, key, ...(clientRoots === undefined ? [] : [clientRoots])];
+    throw new Error(`--${protocol}-use-ssl: ${names.join(", ")}: ${messageOf(error)}`, { cause: error });
+  }
+  return secrets;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function listen(

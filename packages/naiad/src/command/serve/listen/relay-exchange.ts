@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { constants } from "node:http2";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { ExchangeResponse, HeaderList } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
@@ -29,10 +30,11 @@ export interface RelayOutcome {
  */
 export async function relayExchange(source: HostSource, exchange: RelayedExchange): Promise<RelayOutcome> {
   const { protocol, request, response } = exchange;
-  const rawTarget = exchange.rawTarget ?? request.url ?? "/";
+  const rawTarget = exchange.rawTarget ?? originForm(request.url ?? "/");
   const gone = new AbortController();
+  let isOut = false;
   response.once("close", () => {
-    gone.abort(new InferenceError("CANCELLED", "the client has closed the connection"));
+    if (!isOut) gone.abort(new InferenceError("CANCELLED", "the client has closed the connection"));
   });
   let answer: ExchangeResponse;
   try {
@@ -40,8 +42,15 @@ export async function relayExchange(source: HostSource, exchange: RelayedExchang
   } catch (thrown) {
     answer = standIn(protocol, rawTarget, thrown);
   }
-  const bodyBytes = await send(answer, response);
+  const bodyBytes = await send(answer, exchange);
+  isOut = true;
   return { status: answer.status, bodyBytes };
+}
+
+/** Of a target as clients give it to a proxy, `http://host/path`, which servers have to take too. */
+function originForm(target: string): string {
+  const path = target.replace(/^https?:\/\/[^/?]*/i, "");
+  return path.startsWith("/") || path === target ? path : `/${path}`;
 }
 
 async function ask(
@@ -103,7 +112,10 @@ const HOP_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 /** Resolves with the bytes of the body that were handed over. */
-async function send(answer: ExchangeResponse, response: NodeResponse): Promise<number> {
+async function send(
+  answer: ExchangeResponse,
+  { protocol, request, response }: RelayedExchange,
+): Promise<number> {
   let bodyBytes = 0;
   if (isGone(response)) {
     await leave(answer.body);
@@ -121,12 +133,20 @@ async function send(answer: ExchangeResponse, response: NodeResponse): Promise<n
       if (isGone(response)) return bodyBytes;
     }
     const trailers = (await answer.trailers) ?? [];
-    if (trailers.length > 0) {
-      // Over HTTP/2 they only follow a head that goes out before the end, as it does where there is a body.
-      if (!response.headersSent) (response as ServerResponse).writeHead(answer.status);
-      response.addTrailers(Object.fromEntries(trailers));
-    }
+    const hasBody = response.headersSent;
+    if (hasBody) response.addTrailers(Object.fromEntries(trailers));
+    // Trailers follow only a body. Where there is none the head has gRPC's status, which is how its own servers tell errors.
+    else if (protocol === "grpc") for (const [name, value] of trailers) response.setHeader(name, value);
     response.end();
+    if ("stream" in response && !request.readableEnded) {
+      // As gRPC's own servers do where the client has not ended its side: nobody listens any more.
+      const end = (): void => {
+        response.stream.close(constants.NGHTTP2_NO_ERROR);
+      };
+      // Node ends a stream before its trailers are out where that is asked for earlier.
+      if (hasBody) response.stream.once("wantTrailers", () => setImmediate(end));
+      else end();
+    }
   } catch {
     // The head is out, so that only a broken connection can tell that this is not all.
     response.destroy();

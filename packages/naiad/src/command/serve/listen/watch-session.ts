@@ -1,4 +1,5 @@
 import type { ServerHttp2Session } from "node:http2";
+import { LONGEST_TIMER_MS } from "../../longest-timer.ts";
 
 /** How connections of gRPC are kept; what tritonserver's `--grpc-keepalive-*` and `--grpc-max-connection-*` say. */
 export interface SessionLimits {
@@ -13,9 +14,6 @@ export interface SessionLimits {
   /** For the calls of such a connection; `undefined`: as long as they take. */
   readonly maxAgeGraceMs: number | undefined;
 }
-
-/** What no timer of Node can wait for fires never. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Ends connections as the limits say, until they have ended in whatever way. */
 export function watchSession(session: ServerHttp2Session, limits: SessionLimits): void {

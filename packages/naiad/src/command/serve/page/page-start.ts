@@ -1,5 +1,5 @@
 import type { HostStart } from "@naiad/runtime/contracts";
-import type { StartSettings } from "../../../sdk/start-options.ts";
+import type { StartSettings } from "../../../sdk/start-settings.ts";
 
 /** What the page reads before it starts the host. */
 export interface PageStart {
@@ -8,7 +8,7 @@ export interface PageStart {
   readonly tunnelUrl: string;
   readonly filesUrl: string;
   readonly successorOf?: string;
-  readonly cors?: HostStart["cors"];
+  readonly cors: NonNullable<HostStart["cors"]>;
 }
 
 /** What the page tells the command. */

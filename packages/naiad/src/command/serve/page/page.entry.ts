@@ -15,7 +15,7 @@ async function run(): Promise<string> {
     spawner: browserSpawner,
     // The command hears of it through the tunnel, after the lines that say why.
     afterFailedStart: "stay",
-    ...(cors !== undefined && { cors }),
+    cors,
   });
   await report({ kind: "started", hostId: host.hostId });
   await host.connectTunnel(tunnelUrl);

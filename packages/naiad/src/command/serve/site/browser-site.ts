@@ -1,13 +1,12 @@
-import { randomBytes } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import type { WebSocket } from "ws";
 import { WebSocketServer } from "ws";
 import { serveSite } from "../../../site/middleware.ts";
 import { sendFile, sendText } from "../../../site/send.ts";
 import { createSite } from "../../../site/site.ts";
+import type { PrivateRequest } from "../../private-origin.ts";
+import { isReading, openPrivateOrigin, privateBase, randomToken, refuse } from "../../private-origin.ts";
 import type { HostSource } from "../listen/host-source.ts";
 import { relayExchange } from "../listen/relay-exchange.ts";
 import type { PageReport, PageStart } from "../page/page-start.ts";
@@ -46,12 +45,8 @@ const PAGE = `<!doctype html>
 
 const MAX_REPORT_BYTES = 100_000;
 
-/**
- * Listens on a free port of the loopback interface, where every user of the machine could ask: so everything lies under a path that
- * only the browser is told.
- */
 export async function openBrowserSite(options: BrowserSiteOptions): Promise<BrowserSite> {
-  const base = `/${randomBytes(24).toString("base64url")}/`;
+  const base = privateBase();
   const repositories = new Map(
     options.repositories.map((directory, index) => [`models/${String(index)}/`, directory] as const),
   );
@@ -70,17 +65,8 @@ export async function openBrowserSite(options: BrowserSiteOptions): Promise<Brow
   let page: PageListener | undefined;
   let token: string | undefined;
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const [path = ""] = (request.url ?? "").split("?");
+  async function answer({ name, request, response }: PrivateRequest): Promise<void> {
     const exchange = { request, response };
-    response.setHeader("cross-origin-opener-policy", "same-origin");
-    response.setHeader("cross-origin-embedder-policy", "require-corp");
-    response.setHeader("cross-origin-resource-policy", "same-origin");
-    if (!path.startsWith(base)) {
-      refuse(response, 404);
-      return;
-    }
-    const name = path.slice(base.length);
     if (name === "report" && request.method === "POST") {
       const report = await readReport(request);
       if (report !== undefined) page?.onReport(report);
@@ -91,10 +77,8 @@ export async function openBrowserSite(options: BrowserSiteOptions): Promise<Brow
       await relayExchange(options.source, { ...exchange, protocol: "files", rawTarget: `/${name}` });
       return;
     }
-    if (request.method !== "GET" && request.method !== "HEAD") {
+    if (!isReading(request)) {
       refuse(response, 405);
-    } else if (name === "") {
-      sendText(PAGE, { "content-type": "text/html; charset=utf-8" }, exchange);
     } else if (name === "start.json" && page !== undefined) {
       sendText(JSON.stringify(page.start()), { "content-type": "application/json" }, exchange);
     } else if (name === "page.js") {
@@ -106,12 +90,8 @@ export async function openBrowserSite(options: BrowserSiteOptions): Promise<Brow
     }
   }
 
-  const server = createServer((request, response) => {
-    answer(request, response).catch(() => {
-      refuse(response, 500);
-    });
-  });
-  server.on("upgrade", (request, socket, head) => {
+  const origin = await openPrivateOrigin({ base, page: PAGE, answer });
+  origin.server.on("upgrade", (request, socket, head) => {
     const isExpected = token !== undefined && request.url === `${base}tunnel?token=${token}`;
     if (!isExpected || page === undefined) {
       socket.end("HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\n");
@@ -121,36 +101,20 @@ export async function openBrowserSite(options: BrowserSiteOptions): Promise<Brow
     const { onTunnel } = page;
     sockets.handleUpgrade(request, socket, head, onTunnel);
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  // Of a port of TCP the address is an object.
-  const { port } = server.address() as AddressInfo;
-  const at = `127.0.0.1:${String(port)}${base}`;
-
+  const { address } = origin;
   return {
-    url: `http://${at}`,
-    repositoryUrls: [...repositories.keys()].map((folder) => `http://${at}${folder}`),
+    url: `http://${address}`,
+    repositoryUrls: [...repositories.keys()].map((folder) => `http://${address}${folder}`),
     admit(listener) {
       page = listener;
-      token = randomBytes(24).toString("base64url");
-      return { tunnelUrl: `ws://${at}tunnel?token=${token}` };
+      token = randomToken();
+      return { tunnelUrl: `ws://${address}tunnel?token=${token}` };
     },
-    close: () =>
-      new Promise((resolve) => {
-        for (const socket of sockets.clients) socket.terminate();
-        server.close(() => {
-          resolve();
-        });
-        server.closeAllConnections();
-      }),
+    close: () => {
+      for (const socket of sockets.clients) socket.terminate();
+      return origin.close();
+    },
   };
-}
-
-function refuse(response: ServerResponse, status: number): void {
-  if (response.headersSent) response.destroy();
-  else response.writeHead(status).end();
 }
 
 async function readReport(request: IncomingMessage): Promise<PageReport | undefined> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { differingOptions, resolveSettings } from "./start-options.ts";
+import { resolveSettings } from "./start-settings.ts";
 
 const PAGE = "https://example.test/app/index.html";
 
@@ -95,6 +95,8 @@ describe("resolveSettings", () => {
     ],
     [{ httpHeaderForwardPattern: "(" }, /is no regular expression/],
     [{ requestRateLimit: "fast" }, /request rate limit 'fast' is neither 'off' nor/],
+    [{ traceConfig: "mode=opentelemetry" }, /a page exports no spans/],
+    [{ traceConfig: ["level=all"] }, /invalid value for trace level option: all/],
     [{ cacheConfig: "size=1" }, /is not of the form <cache name>,<setting>=<value>/],
     [{ cacheConfig: ["local,size=1", "redis,host=x"] }, /multiple cache configurations/],
     [{ cacheConfig: "local,size=1", responseCacheByteSize: 1 }, /Incompatible options/],
@@ -157,18 +159,5 @@ describe("resolveSettings", () => {
     expect(() => resolveSettings({ modelRepository: [] }, PAGE)).toThrow(
       /'modelRepository' must be the repository's URL/,
     );
-  });
-});
-
-describe("differingOptions", () => {
-  it("names what differs, also inside", () => {
-    const one = resolveSettings({ modelRepository: "a", id: "x" }, PAGE);
-    const other = resolveSettings({ modelRepository: "b", limits: { runMs: 1 } }, PAGE);
-    expect(differingOptions(one, other)).toEqual([
-      "server.id",
-      "server.limits.runMs",
-      "server.modelRepositories",
-    ]);
-    expect(differingOptions(one, one)).toEqual([]);
   });
 });

@@ -1,106 +1,90 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TunnelAsker } from "@naiad/link/tunnel";
-import { createTunnelAsker } from "@naiad/link/tunnel";
+import type { TraceNote } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
-import type { Browser, BrowserProfile } from "./browser/launch-browser.ts";
+import { LONGEST_TIMER_MS } from "../longest-timer.ts";
 import type { HostQuestions } from "./host-questions.ts";
 import { askHost } from "./host-questions.ts";
+import type { HostRun, HostRuntime } from "./host-runtime.ts";
 import type { HostSource, HostState } from "./listen/host-source.ts";
-import type { PageStart } from "./page/page-start.ts";
 import { afterFailure, NO_FAILURES } from "./restart-policy.ts";
 import type { ServeLog } from "./serve-log.ts";
-import type { BrowserSite } from "./site/browser-site.ts";
-import { socketLine } from "./site/socket-line.ts";
 
-/** The browser with the server in it, which is started anew whenever it ends or hangs. */
-export interface BrowserService {
+/** The host of the server, which is started anew whenever what it runs in ends or hangs. */
+export interface HostService {
   readonly source: HostSource;
+  /** How many times a host was started anew. */
+  readonly restarts: number;
   /**
-   * Resolves when the models of the start are loaded. Rejects with the reason where the first browser does not get so far; what
+   * Resolves when the models of the start are loaded. Rejects with the reason where the first host does not get so far; what
    * happens to later ones is only logged.
    */
   start(): Promise<HostQuestions>;
-  /** Resolves when the host has ended after what it accepted. From now on no browser is started anew. */
+  /** Resolves when the host has ended after what it accepted. From now on none is started anew. */
   drain(): Promise<void>;
-  /** Ends the browser and whatever still waits for it. */
+  /** Ends the host and whatever still waits for it. */
   close(): Promise<void>;
 }
 
-export interface BrowserServiceOptions {
-  readonly site: Pick<BrowserSite, "admit" | "url">;
-  readonly profile: Pick<BrowserProfile, "open">;
+export interface HostServiceOptions {
+  readonly runtime: HostRuntime;
   readonly log: ServeLog;
-  /** What a page is to start. `life` tells the first from those that come after one that was lost. */
-  readonly pageStart: (life: PageLife) => PageStart;
+  /** Takes what a host tells of its traces, until it has told its last. Never rejects. Absent: nobody asks for them. */
+  readonly passTraces?: (notes: AsyncIterable<TraceNote>) => Promise<void>;
   readonly hangMs: number;
-  /** How long a browser may take until its host connects. */
+  /** How long a host may take until it serves. */
   readonly connectMs?: number;
-}
-
-export interface PageLife {
-  readonly tunnelUrl: string;
-  /** The last host, whose models are to be loaded again; absent for the first. */
-  readonly successorOf: string | undefined;
 }
 
 const CONNECT_MS = 60_000;
 const PING_EVERY_MS = 5000;
-/** A closed connection and the exit of the process come in any order; the exit says more. */
-const REASON_MS = 500;
 /** Lines of the log that are written when a start fails arrive beside the failure. */
 const LAST_LINES_MS = 200;
 
-export function createBrowserService(options: BrowserServiceOptions): BrowserService {
-  const { hangMs, log, pageStart, profile, site, connectMs = CONNECT_MS } = options;
+export function createHostService(options: HostServiceOptions): HostService {
+  const { hangMs, log, passTraces, runtime, connectMs = CONNECT_MS } = options;
+  const { name } = runtime;
   const closing = new AbortController();
-  let state: HostState = { kind: "absent", reason: "the browser is starting" };
+  let state: HostState = { kind: "absent", reason: `${name} is starting` };
   let running: Promise<void> | undefined;
-  let browser: Browser | undefined;
+  let run: HostRun | undefined;
   let lastHostId: string | undefined;
   let isDraining = false;
+  let tracesPassed: Promise<void> = Promise.resolve();
+  let restarts = 0;
 
   const isOver = (): boolean => isDraining || closing.signal.aborted;
 
-  /** One browser from its start to its end. Resolves with the reason of the end; never rejects. */
+  /** One host from its start to its end. Resolves with the reason of the end; never rejects. */
   async function live(onReady: (host: HostQuestions) => void): Promise<string> {
+    const current = runtime.launch({
+      successorOf: lastHostId,
+      onStarted: (hostId) => {
+        lastHostId = hostId;
+      },
+    });
+    run = current;
     let tell: (reason: string) => void = () => undefined;
     const lost = new Promise<string>((resolve) => {
       tell = resolve;
     });
+    void current.lost.then(tell);
     const over = new AbortController();
-    const connected = new Promise<TunnelAsker>((resolve) => {
-      const { tunnelUrl } = site.admit({
-        start: () => pageStart({ tunnelUrl, successorOf: lastHostId }),
-        onReport: (report) => {
-          if (report.kind === "started") lastHostId = report.hostId;
-          else tell(report.reason);
-        },
-        onTunnel: (socket) => {
-          const line = socketLine(socket, (code) =>
-            Promise.race([lost, sleep(REASON_MS, `the connection was closed (${String(code)})`)]),
-          );
-          resolve(createTunnelAsker({ line, defer: (run) => setImmediate(run), peer: "the browser" }));
-        },
-      });
-    });
-    try {
-      browser = await profile.open(site.url);
-    } catch (error) {
-      return error instanceof Error ? error.message : String(error);
-    }
-    void browser.exited.then(tell);
     void limit(connectMs, over.signal, () => {
-      if (state.kind === "absent") tell(`the browser has not connected within ${String(connectMs / 1000)} s`);
+      if (state.kind === "absent") tell(`${name} has not connected within ${String(connectMs / 1000)} s`);
     });
-    const tunnel = await Promise.race([connected, lost]);
+    const tunnel = await Promise.race([current.connected, lost]);
     if (typeof tunnel !== "string") {
       state = { kind: "serving", tunnel };
       const host = askHost(tunnel);
       void passLog(host, log);
+      if (passTraces !== undefined) tracesPassed = passTraces(host.traces());
       void tunnel.closed.then(({ message }) => {
         tell(message);
       });
-      void watchForHang(tunnel, hangMs, over.signal, tell);
+      void watchForHang(tunnel, hangMs, over.signal, () => {
+        tell(`${name} has not answered for ${String(hangMs / 1000)} s`);
+      });
       host.ready().then(
         () => {
           onReady(host);
@@ -116,17 +100,8 @@ export function createBrowserService(options: BrowserServiceOptions): BrowserSer
     state = { kind: "absent", reason };
     over.abort();
     if (typeof tunnel !== "string") tunnel.close(new InferenceError("UNAVAILABLE", reason));
-    await end(browser);
+    await current.end(closing.signal.aborted ? "asked" : "at once");
     return reason;
-  }
-
-  async function end(ending: Browser): Promise<void> {
-    if (closing.signal.aborted) {
-      await ending.close();
-      return;
-    }
-    ending.kill();
-    await ending.exited;
   }
 
   async function keepAlive(
@@ -138,6 +113,7 @@ export function createBrowserService(options: BrowserServiceOptions): BrowserSer
     for (;;) {
       const begun = performance.now();
       const reason = await live((host) => {
+        if (life.wasReady) log.log("info", `${name} was started anew, and serves again`);
         life.wasReady = true;
         onReady(host);
       });
@@ -148,15 +124,19 @@ export function createBrowserService(options: BrowserServiceOptions): BrowserSer
       }
       const { delayMs, failures } = afterFailure(count, performance.now() - begun);
       count = { failures };
-      log.log("error", `${reason}; the browser is started anew in ${String(delayMs / 1000)} s`);
-      state = { kind: "absent", reason: `${reason}; the browser is being started anew` };
+      log.log("error", `${reason}; ${name} is started anew in ${String(delayMs / 1000)} s`);
+      state = { kind: "absent", reason: `${reason}; ${name} is being started anew` };
       await sleep(delayMs, undefined, { signal: closing.signal }).catch(() => undefined);
       if (isOver()) return;
+      restarts += 1;
     }
   }
 
   return {
     source: () => state,
+    get restarts() {
+      return restarts;
+    },
     start: () =>
       new Promise((resolve, reject) => {
         running = keepAlive(resolve, (reason) => {
@@ -170,11 +150,12 @@ export function createBrowserService(options: BrowserServiceOptions): BrowserSer
       await askHost(state.tunnel)
         .stop()
         .catch(() => undefined);
+      await tracesPassed;
     },
     async close() {
       closing.abort();
       if (state.kind === "serving") state.tunnel.close(new InferenceError("UNAVAILABLE", "Server exiting"));
-      await browser?.close();
+      await run?.end("asked");
       await running;
     },
   };
@@ -193,14 +174,12 @@ async function watchForHang(
   tunnel: TunnelAsker,
   hangMs: number,
   signal: AbortSignal,
-  tell: (reason: string) => void,
+  tell: () => void,
 ): Promise<void> {
   try {
     for (;;) {
       const answered = new AbortController();
-      void limit(hangMs, AbortSignal.any([signal, answered.signal]), () => {
-        tell(`the browser has not answered for ${String(hangMs / 1000)} s`);
-      });
+      void limit(hangMs, AbortSignal.any([signal, answered.signal]), tell);
       await tunnel.ping();
       answered.abort();
       await sleep(Math.min(PING_EVERY_MS, hangMs), undefined, { signal });
@@ -213,7 +192,7 @@ async function watchForHang(
 /** Runs `late` after a time, unless `signal` fires before. */
 async function limit(ms: number, signal: AbortSignal, late: () => void): Promise<void> {
   try {
-    await sleep(ms, undefined, { signal });
+    await sleep(Math.min(ms, LONGEST_TIMER_MS), undefined, { signal });
   } catch {
     return;
   }

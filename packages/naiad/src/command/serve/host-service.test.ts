@@ -6,10 +6,11 @@ import { createTunnelAnswerer } from "@naiad/link/tunnel";
 import { InferenceError } from "@naiad/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { resolveSettings } from "../../sdk/start-options.ts";
+import { resolveSettings } from "../../sdk/start-settings.ts";
+import { createBrowserRuntime } from "./browser/browser-runtime.ts";
 import type { Browser } from "./browser/launch-browser.ts";
-import type { BrowserService } from "./browser-service.ts";
-import { createBrowserService } from "./browser-service.ts";
+import type { HostService } from "./host-service.ts";
+import { createHostService } from "./host-service.ts";
 import type { PageReport, PageStart } from "./page/page-start.ts";
 import type { LogLine, ServeLog } from "./serve-log.ts";
 import type { BrowserSite } from "./site/browser-site.ts";
@@ -167,11 +168,8 @@ async function serviceOf({ first = "serves", hangMs = 5000, connectMs = 5000 }: 
   });
   ends.push(() => site.close());
   const browsers: ScriptedBrowser[] = [];
-  const service: BrowserService = createBrowserService({
+  const runtime = createBrowserRuntime({
     site,
-    log,
-    hangMs,
-    connectMs,
     profile: {
       open: (url) => {
         const browser = new ScriptedBrowser();
@@ -185,14 +183,16 @@ async function serviceOf({ first = "serves", hangMs = 5000, connectMs = 5000 }: 
       settings: resolveSettings({ modelRepository: site.repositoryUrls }, site.url),
       tunnelUrl,
       filesUrl: "",
+      cors: { allowOrigins: [] },
       ...(successorOf !== undefined && { successorOf }),
     }),
   });
+  const service: HostService = createHostService({ runtime, log, hangMs, connectMs });
   ends.push(() => service.close());
   return { service, site, browsers, lines };
 }
 
-describe("the browser service", () => {
+describe("the host service, with a browser", () => {
   it("starts when the models are loaded, and passes the log on", async () => {
     const { lines, service } = await serviceOf();
     expect(service.source()).toEqual({ kind: "absent", reason: "the browser is starting" });
@@ -267,6 +267,15 @@ describe("the browser service", () => {
       .toContain("error: the browser has not answered for 0.4 s; the browser is started anew in 0.5 s");
     await expect.poll(() => service.source().kind, { timeout: 5000 }).toBe("serving");
     expect(browsers.length).toBe(2);
+  });
+
+  it("may hang for longer than any timer waits", async () => {
+    const { browsers, service } = await serviceOf({ hangMs: 1e12 });
+    await service.start();
+    await settle();
+    expect(service.source().kind).toBe("serving");
+    expect(browsers.length).toBe(1);
+    await service.close();
   });
 
   it("ends while a browser is being started anew", async () => {
