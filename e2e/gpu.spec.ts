@@ -52,6 +52,12 @@ test("two WebGPU models of one worker run at the same time as far as their calle
   for (const model of ["mlp_2x128_gpu", "batcher"]) {
     expect((await instanceOf(blank, model))?.device?.executionProvider).toBe("webgpu");
   }
+  // Two layers of 128 by 128 FP32 are there at least.
+  const metrics = await blank.evaluate(() => window.test.server.client.metrics());
+  const [, bufferBytes] = /^naiad_gpu_buffer_bytes\{worker="gpu:0:0"\} (\d+)$/m.exec(metrics) ?? [];
+  expect(Number(bufferBytes)).toBeGreaterThan(2 * 128 * 128 * 4);
+  expect(metrics).toMatch(/^naiad_gpu_info\{adapter="0",/m);
+
   const expected = await mlp(blank, "mlp_2x128");
   const rounds = await Promise.all(
     range(4).map(async (round) => {

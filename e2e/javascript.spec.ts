@@ -31,6 +31,20 @@ async function open(page: Page, origin: Origin, options: Partial<StartServerOpti
   await startOn(page, options);
 }
 
+/** With a policy that allows scripts of the site alone. */
+function serveStrictly(repository: OwnRepository): Promise<Origin> {
+  return serveOrigin({
+    models: repository.directory,
+    intercept: (_request, response, next) => {
+      response.setHeader(
+        "content-security-policy",
+        "script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'",
+      );
+      next();
+    },
+  });
+}
+
 const x = (data: readonly number[], datatype = "FP32") => [
   { name: "X", datatype, shape: [1, data.length], data },
 ];
@@ -54,16 +68,7 @@ test("a policy that allows scripts of the site alone allows models in JavaScript
   page,
   repository,
 }) => {
-  const origin = await serveOrigin({
-    models: repository.directory,
-    intercept: (_request, response, next) => {
-      response.setHeader(
-        "content-security-policy",
-        "script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'",
-      );
-      next();
-    },
-  });
+  const origin = await serveStrictly(repository);
   await open(page, origin, { loadModels: ["affine", "simple"] });
   expect(await ask(page, "affine", [1, 2])).toEqual([13, 23]);
   await origin.close();
@@ -203,16 +208,7 @@ test("without a service worker a policy that forbids texts as modules is named",
   page,
   repository,
 }) => {
-  const origin = await serveOrigin({
-    models: repository.directory,
-    intercept: (_request, response, next) => {
-      response.setHeader(
-        "content-security-policy",
-        "script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'",
-      );
-      next();
-    },
-  });
+  const origin = await serveStrictly(repository);
   await openPage(page, origin);
   const text = await page.evaluate(async () => {
     const server = await window.test.start({ mode: "direct", loadModels: [], exitOnError: false });

@@ -4,7 +4,7 @@ import { inferJson, send, SIMPLE_INPUTS } from "./requests.ts";
 
 /** One line of Prometheus' text format: a comment, or a name, labels and a number. */
 const LINE =
-  /^(?:# (?:HELP|TYPE) [a-z_]+ \S.*|([a-z_]+(?:\{[a-z_]+="[^"\\]*"(?:,[a-z_]+="[^"\\]*")*\})?) (Nan|[+-]?(?:Inf|[\d.]+(?:e[+-]\d+)?)))$/;
+  /^(?:# (?:HELP|TYPE) [a-z_]+ \S.*|([a-z_]+(?:\{[a-z_\d]+="[^"\\]*"(?:,[a-z_\d]+="[^"\\]*")*\})?) (Nan|[+-]?(?:Inf|[\d.]+(?:e[+-]\d+)?)))$/;
 
 /** Values by name and labels. Throws for a line that is not of the format. */
 function parseMetrics(text: string): ReadonlyMap<string, number> {
@@ -34,6 +34,13 @@ test("fetch('/metrics') counts what the page asked for", async ({ blank, start }
   expect(before.get(`nv_inference_request_success${labels}`)).toBe(0);
   expect(before.get(`nv_model_load_duration_secs${labels}`)).toBeGreaterThan(0);
   expect(before.get('naiad_instances{model="simple",state="ready",version="1"}')).toBe(1);
+
+  expect(before.get('naiad_workers{kind="cpu"}')).toBe(1);
+  const wasm = [...before].filter(([key]) => key.startsWith("naiad_wasm_memory_bytes"));
+  expect(wasm).toHaveLength(1);
+  expect(wasm[0]?.[1]).toBeGreaterThan(2 ** 20);
+  // No page knows the machine.
+  expect([...before.keys()].filter((key) => /^nv_(cpu|gpu)|^nv_energy/.test(key))).toEqual([]);
 
   for (let sent = 0; sent < 3; sent += 1) {
     expect((await inferJson(blank, "simple", SIMPLE_INPUTS)).status).toBe(200);

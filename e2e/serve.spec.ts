@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -13,17 +14,27 @@ const SANDBOX = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
 
 const started: ChildProcess[] = [];
 let repository: string;
+/** Programs that come before those of the machine. */
+let tools: string;
 
 test.beforeEach(async () => {
   repository = await mkdtemp(join(tmpdir(), "naiad-serve-"));
+  tools = await mkdtemp(join(tmpdir(), "naiad-tools-"));
 });
 test.afterEach(async () => {
   for (const process of started.splice(0)) process.kill("SIGKILL");
   await rm(repository, { recursive: true });
+  await rm(tools, { recursive: true });
 });
 
 async function addModel(name: string): Promise<void> {
   await cp(join(ROOT, "public/models", name), join(repository, name), { recursive: true });
+}
+
+/** A machine with this GPU, as far as the command can see. */
+async function fakeNvidiaSmi(): Promise<void> {
+  const program = join(tools, "nvidia-smi");
+  await writeFile(program, '#!/bin/sh\necho "GPU-7, 25, 100, 40, 50.00, 70.00"\n', { mode: 0o755 });
 }
 
 /** Starts `naiad serve` with free ports. */
@@ -35,7 +46,11 @@ function naiadServe(...argv: string[]) {
     {
       cwd: ROOT,
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, ...(browser !== undefined && { NAIAD_BROWSER: browser }) },
+      env: {
+        ...process.env,
+        PATH: `${tools}:${process.env["PATH"] ?? ""}`,
+        ...(browser !== undefined && { NAIAD_BROWSER: browser }),
+      },
     },
   );
   started.push(command);
@@ -62,7 +77,13 @@ function naiadServe(...argv: string[]) {
     },
     async browserPid(): Promise<number> {
       const pid = String(command.pid);
-      return Number((await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).trim().split(" ")[0]);
+      const children = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).trim().split(" ");
+      for (const child of children) {
+        // One of another kind may have ended meanwhile.
+        const words = await readFile(`/proc/${child}/cmdline`, "utf8").catch(() => "");
+        if (words.includes("--user-data-dir=")) return Number(child);
+      }
+      throw new Error(`no browser among the processes ${children.join(", ")}`);
     },
   };
 }
@@ -89,8 +110,10 @@ test("serves a directory on ports, follows its changes, survives its browser, an
   test.setTimeout(150_000);
   await addModel("simple");
   await addModel("slow_loop");
+  await fakeNvidiaSmi();
   const server = naiadServe(
     ...[
+      "--metrics-interval-ms=200",
       "--model-repository",
       repository,
       "--model-control-mode=poll",
@@ -108,9 +131,18 @@ test("serves a directory on ports, follows its changes, survives its browser, an
     model_name: "simple",
     outputs: [{ name: "OUTPUT0", data: ADDENDS[0]?.data.map((value) => 2 * value) }, { name: "OUTPUT1" }],
   });
-  expect(await (await fetch(`${metrics}/metrics`)).text()).toContain(
-    'nv_inference_request_success{model="simple",version="1"} 1',
-  );
+  const told = async (): Promise<string> => (await fetch(`${metrics}/metrics`)).text();
+  await expect.poll(told).toContain('nv_gpu_utilization{gpu_uuid="GPU-7"} 0.25\n');
+  const text = await told();
+  expect(text).toContain('nv_inference_request_success{model="simple",version="1"} 1\n');
+  expect(text).toContain('nv_gpu_power_limit{gpu_uuid="GPU-7"} 70\n');
+  expect(text).toMatch(/^nv_energy_consumption\{gpu_uuid="GPU-7"\} \d/m);
+  expect(text).toMatch(/^nv_cpu_utilization [01]/m);
+  expect(text).toMatch(/^nv_cpu_memory_total_bytes \d{9,}$/m);
+  expect(text).toContain('naiad_workers{kind="cpu"} 2\n');
+  expect(text).toMatch(/^naiad_wasm_memory_bytes\{worker="cpu:simple:1:[^"]+"\} \d{7,}$/m);
+  expect(text).toMatch(/^naiad_storage_quota_bytes \d{7,}$/m);
+  expect(text).toContain("naiad_host_restarts_total 0\n");
   expect((await fetch(`${http}/metrics`)).status).toBe(404);
 
   await addModel("identity_fp32");
@@ -127,6 +159,8 @@ test("serves a directory on ports, follows its changes, survives its browser, an
   await expect
     .poll(async () => (await fetch(`${http}/v2/models/slow_loop/ready`)).status, { timeout: 60_000 })
     .toBe(200);
+
+  await expect.poll(told).toContain("naiad_host_restarts_total 1\n");
 
   const last = infer(http, "slow_loop", iterations(LONG_RUN));
   await new Promise((resolve) => setTimeout(resolve, 100));
@@ -149,13 +183,14 @@ test("exits with the reason where it cannot start", async () => {
   expect(misspelt.log()).toContain("did you mean '--model-repository'?");
 });
 
-test("leaves no browser behind when it is killed", async () => {
+test("leaves no browser behind when it is killed, and no profile for long", async () => {
   await addModel("simple");
   const server = naiadServe("--model-repository", repository, ...SANDBOX);
   await server.whenStarted();
   const browser = await server.browserPid();
   const words = (await readFile(`/proc/${String(browser)}/cmdline`, "utf8")).split("\0");
   const profile = words.find((word) => word.startsWith("--user-data-dir="))?.slice("--user-data-dir=".length);
+  expect(profile).toBeDefined();
   server.command.kill("SIGKILL");
   await expect
     .poll(
@@ -169,5 +204,8 @@ test("leaves no browser behind when it is killed", async () => {
       { timeout: 10_000 },
     )
     .toBe(false);
-  if (profile !== undefined) await rm(profile, { recursive: true });
+  // The next command, whatever becomes of it, cleans up.
+  const next = naiadServe("--model-repository", repository, "--browser=/bin/false", "--no-sandbox");
+  expect(await next.exited).toBe(1);
+  expect(existsSync(profile ?? "/")).toBe(false);
 });

@@ -1,6 +1,8 @@
+import type { BrowserContext } from "playwright/test";
 import type { Page } from "./fixtures.ts";
 import { expect, openPage, serveOrigin, startOn, test } from "./fixtures.ts";
 import { sendScript } from "./altered-host.ts";
+import type { Origin } from "./origin.ts";
 import { counts, errorOf, inferJson, parsed, range, send, SIMPLE_INPUTS } from "./requests.ts";
 
 /** Long enough to be caught in the middle of, short enough to wait for. */
@@ -8,6 +10,8 @@ const LONG_RUN = 1_500;
 
 /** Files of naiad with a host that tells when an instance runs. */
 const TELLING = "/mortal/";
+
+const SLOW = { assets: TELLING, loadModels: ["slow_loop"] };
 
 const iterations = (count: number) => [
   { name: "ITERATIONS", datatype: "INT64", shape: [1, 1], data: [count] },
@@ -37,6 +41,14 @@ async function loop(page: Page, count: number): Promise<number> {
     });
     return Number((result.outputs["ECHO"]?.data as BigInt64Array)[0]);
   }, count);
+}
+
+/** A tab that joins the server of the one that has started it with `SLOW`. */
+async function joinInNewTab(context: BrowserContext, origin: Origin): Promise<Page> {
+  const other = await context.newPage();
+  await openPage(other, origin);
+  await startOn(other, SLOW);
+  return other;
 }
 
 test("two threads of an instance give right values, also where weights lie in another file", async ({
@@ -82,10 +94,8 @@ test("what is aborted, or asked by a tab that closes, frees its place", async ({
   origin,
   start,
 }) => {
-  await start(blank, { assets: TELLING, loadModels: ["slow_loop"] });
-  const other = await context.newPage();
-  await openPage(other, origin);
-  await startOn(other, { assets: TELLING, loadModels: ["slow_loop"] });
+  await start(blank, SLOW);
+  const other = await joinInNewTab(context, origin);
   const before = await counts(blank, "slow_loop");
 
   const began = running(blank);
@@ -123,7 +133,7 @@ test("what is aborted, or asked by a tab that closes, frees its place", async ({
 });
 
 test("an unload waits for the run that is going on", async ({ blank, start }) => {
-  await start(blank, { assets: TELLING, loadModels: ["slow_loop"] });
+  await start(blank, SLOW);
   const began = running(blank);
   const answer = loop(blank, LONG_RUN);
   await began;
@@ -140,10 +150,8 @@ test("the tab with the host is closed in the middle of a request: the next host 
   origin,
   start,
 }) => {
-  await start(blank, { assets: TELLING, loadModels: ["slow_loop"] });
-  const other = await context.newPage();
-  await openPage(other, origin);
-  await startOn(other, { assets: TELLING, loadModels: ["slow_loop"] });
+  await start(blank, SLOW);
+  const other = await joinInNewTab(context, origin);
   const began = running(other);
   const fetched = inferJson(other, "slow_loop", iterations(LONG_RUN));
   await began;

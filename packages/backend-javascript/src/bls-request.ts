@@ -1,15 +1,17 @@
-import type { InferenceRequest, Parameters, ParameterValue, SequenceFlags } from "@naiad/protocol";
+import type { Parameters, ParameterValue, SequenceFlags } from "@naiad/protocol";
 import { sequenceOrNone } from "@naiad/protocol";
 import { SEQUENCE_END, SEQUENCE_START } from "./model/flags.ts";
 import { ModelError } from "./model/model-error.ts";
 import type { InferRequest } from "./model/model.ts";
 import { Tensor } from "./model/tensor.ts";
+import type { ModelInferRequest } from "./model-host.ts";
+import { ReceivedTrace } from "./received-trace.ts";
 import { copyOf } from "./response-outcome.ts";
 import { typeName } from "./response-sender.ts";
 
 interface BlsRequest {
   /** Inputs are copied: the model keeps its arrays. */
-  readonly wire: InferenceRequest;
+  readonly wire: ModelInferRequest;
   /** The caller's own way to give it up. */
   readonly signal: AbortSignal | undefined;
 }
@@ -28,6 +30,7 @@ export function readBlsRequest(given: unknown): BlsRequest {
   const sequence = sequenceOf(READERS.correlationId(members.correlationId), READERS.flags(members.flags));
   const priority = READERS.priority(members.priority);
   const timeoutUs = READERS.timeout(members.timeout);
+  const traceParentId = READERS.trace(members.trace)?.id;
   return {
     wire: {
       modelName: READERS.modelName(modelName),
@@ -37,6 +40,7 @@ export function readBlsRequest(given: unknown): BlsRequest {
       ...(sequence !== undefined && { sequence }),
       ...(priority !== undefined && { priority }),
       ...(timeoutUs !== undefined && { timeoutUs }),
+      ...(traceParentId !== undefined && { traceParentId }),
       inputs: READERS.inputs(inputs).map(copyOf),
       outputs: READERS.requestedOutputNames(requestedOutputNames).map((name) => ({ name })),
     },
@@ -101,6 +105,10 @@ const READERS = {
   signal(value: unknown): AbortSignal | undefined {
     if (value === undefined || value instanceof AbortSignal) return value;
     throw wrong("signal", "an AbortSignal", value);
+  },
+  trace(value: unknown): ReceivedTrace | undefined {
+    if (value === undefined || value instanceof ReceivedTrace) return value;
+    throw wrong("trace", "the trace of a request", value);
   },
 } satisfies { readonly [Name in keyof Required<InferRequest>]: (value: unknown) => unknown };
 

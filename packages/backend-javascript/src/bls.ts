@@ -1,11 +1,11 @@
-import type { InferenceRequest, InferenceResponse as WireResponse } from "@naiad/protocol";
+import type { InferenceResponse as WireResponse } from "@naiad/protocol";
 import { InferenceError, invariant } from "@naiad/protocol";
 import { readBlsRequest } from "./bls-request.ts";
 import { InferenceResponse } from "./model/inference-response.ts";
 import { ModelError } from "./model/model-error.ts";
 import type { InferRequest, ModelArgs } from "./model/model.ts";
 import { Tensor } from "./model/tensor.ts";
-import type { ModelHost } from "./model-host.ts";
+import type { ModelHost, ModelInferRequest } from "./model-host.ts";
 import { readableParameters } from "./received-request.ts";
 
 /** Business logic scripting: a model's requests to other models. */
@@ -20,7 +20,10 @@ const OUTSIDE = "BLS is only supported during the 'execute' function.";
 export function createBls(host: Pick<ModelHost, "infer" | "inferStream">, mayAsk: () => boolean): Bls {
   const ended = new AbortController();
 
-  function prepare(request: InferRequest): { readonly wire: InferenceRequest; readonly signal: AbortSignal } {
+  function prepare(request: InferRequest): {
+    readonly wire: ModelInferRequest;
+    readonly signal: AbortSignal;
+  } {
     if (!mayAsk()) throw new ModelError(OUTSIDE);
     const { wire, signal } = readBlsRequest(request);
     return {

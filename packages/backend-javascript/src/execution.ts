@@ -24,6 +24,7 @@ export interface ExecutionOptions {
   readonly iterative: boolean;
   readonly describe: (thrown: unknown) => string;
   readonly log: (level: LogLevel, message: string) => void;
+  readonly traceActivity: (traceId: number, activity: string) => void;
   /** 1 when a batch begins, -1 when nothing of it is left to answer. */
   readonly onActivity: (change: 1 | -1) => void;
 }
@@ -46,7 +47,7 @@ async function executeBatch(
   options: ExecutionOptions,
 ): Promise<JavaScriptExecution> {
   const clock = createStopwatch();
-  const batch = requests.map((request, index) => receiveMember(request, signals[index] ?? NEVER));
+  const batch = requests.map((request, index) => receiveMember(request, signals[index] ?? NEVER, options));
   clock.lap("computeInputNs");
   const result = await runBatch(batch, options);
   clock.lap("computeInferNs");
@@ -64,7 +65,11 @@ interface BatchMember {
   readonly ended: Promise<void>;
 }
 
-function receiveMember(request: InstanceRequest, signal: AbortSignal): BatchMember {
+function receiveMember(
+  request: InstanceRequest,
+  signal: AbortSignal,
+  { traceActivity }: ExecutionOptions,
+): BatchMember {
   let sent: InferenceResponse | undefined;
   let onEnd = (): void => undefined;
   const ended = new Promise<void>((resolve) => {
@@ -77,7 +82,7 @@ function receiveMember(request: InstanceRequest, signal: AbortSignal): BatchMemb
   const sender = createResponseSender({ decoupled: false, signal, onResponse, onEnd });
   return {
     request,
-    received: receiveRequest(request, signal, sender),
+    received: receiveRequest(request, { signal, sender, traceActivity }),
     ended,
     get sent() {
       return sent;
@@ -168,7 +173,8 @@ async function executeDecoupled(
         finished();
       },
     });
-    return receiveRequest(request, signal, sender);
+    const { traceActivity } = options;
+    return receiveRequest(request, { signal, sender, traceActivity });
   });
   clock.lap("computeInputNs");
 

@@ -70,6 +70,9 @@ export async function createJavaScriptInstance(
     log: (level, message) => {
       host.log(level, message);
     },
+    traceActivity: (traceId, activity) => {
+      host.traceActivity(traceId, activity);
+    },
     onActivity: (change) => {
       active += change;
     },

@@ -10,15 +10,21 @@ const KIND_NAMES: Readonly<Record<MetricKind, string>> = {
 };
 
 const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
+/** What begins with two underscores is Prometheus' own. */
+const LABEL_NAME = /^(?!__)[a-zA-Z_][a-zA-Z0-9_]*$/;
 
-/** `args.metricFamily`. What is wrong with a call is thrown at once, with Triton's texts. */
+/**
+ * `args.metricFamily`. What is wrong with a call is thrown at once, with Triton's texts: one value that no number is would make
+ * all metrics of the server unreadable.
+ */
 export async function createMetricFamily(
   options: MetricFamilyOptions,
   host: MetricsHost,
 ): Promise<MetricFamily> {
   const { name, description, kind } = options;
-  if (!NAME.test(name)) throw invalid(`'${name}' is no name for a metric family`);
+  if (typeof name !== "string" || !NAME.test(name)) throw invalid(`'${name}' is no name for a metric family`);
   if (!Object.hasOwn(KIND_NAMES, kind)) throw invalid("Unsupported kind passed to MetricFamily constructor.");
+  if (typeof description !== "string") throw invalid(`metric family '${name}' has no description`);
   await host.declare({ name, description, kind });
   return { metric: (metricOptions = {}) => createMetric(options, metricOptions, host) };
 }
@@ -34,11 +40,13 @@ function createMetric(
     throw invalid("Must be a histogram metric family with buckets that ascend");
   }
   if (kind !== "histogram" && buckets.length > 0) throw invalid("Unexpected buckets found.");
+  checkLabels(labels, kind);
   const reference: CustomMetric = { family: name, labels: { ...labels } };
   host.update({ ...reference, change: { kind: "create", buckets: [...buckets] } });
   return {
     increment(by) {
       if (kind === "histogram") throw unsupported("Increment");
+      checkNumber(by);
       if (kind === "counter" && !(by >= 0)) {
         throw invalid(
           "TRITONSERVER_METRIC_KIND_COUNTER can only be incremented monotonically by non-negative values.",
@@ -48,10 +56,12 @@ function createMetric(
     },
     set(value) {
       if (kind !== "gauge") throw unsupported("Set");
+      checkNumber(value);
       host.update({ ...reference, change: { kind: "set", value } });
     },
     observe(value) {
       if (kind !== "histogram") throw unsupported("Observe");
+      checkNumber(value);
       host.update({ ...reference, change: { kind: "observe", value } });
     },
     async value() {
@@ -64,8 +74,23 @@ function createMetric(
 function ascends(buckets: readonly number[]): boolean {
   return (
     buckets.length > 0 &&
-    buckets.every((bound, index) => index === 0 || bound > (buckets[index - 1] ?? bound))
+    buckets.every(
+      (bound, index) => Number.isFinite(bound) && (index === 0 || bound > (buckets[index - 1] ?? bound)),
+    )
   );
+}
+
+function checkLabels(labels: Readonly<Record<string, unknown>>, kind: MetricKind): void {
+  for (const [name, value] of Object.entries(labels)) {
+    if (!LABEL_NAME.test(name) || (name === "le" && kind === "histogram")) {
+      throw invalid(`'${name}' is no name for a label of a ${kind}`);
+    }
+    if (typeof value !== "string") throw invalid(`label '${name}' must be text, but it is ${typeof value}`);
+  }
+}
+
+function checkNumber(value: unknown): void {
+  if (typeof value !== "number") throw invalid(`a metric takes numbers, and not ${typeof value}`);
 }
 
 function invalid(message: string): ModelError {

@@ -9,13 +9,20 @@ import type {
   RepositoryModelUnload,
 } from "@naiad/protocol";
 
+/** A request of a model, which may belong to the trace of a request that it works on. */
+export interface ModelInferRequest extends InferenceRequest {
+  readonly traceParentId?: number;
+}
+
 /** Everything that a model needs of the server around it. Rejections are InferenceErrors. */
 export interface ModelHost {
   log(level: LogLevel, message: string): void;
+  /** What goes on now for a request that is traced. */
+  traceActivity(traceId: number, activity: string): void;
   /** The request's buffers are the callee's from then on. */
-  infer(request: InferenceRequest, signal: AbortSignal): Promise<InferenceResponse>;
+  infer(request: ModelInferRequest, signal: AbortSignal): Promise<InferenceResponse>;
   /** Of a model with any number of responses. Leaving the loop gives the request up. */
-  inferStream(request: InferenceRequest, signal: AbortSignal): AsyncIterable<InferenceStreamResponse>;
+  inferStream(request: ModelInferRequest, signal: AbortSignal): AsyncIterable<InferenceStreamResponse>;
   loadModel(input: RepositoryModelLoad): Promise<void>;
   unloadModel(input: RepositoryModelUnload): Promise<void>;
   isModelReady(input: ModelReference): Promise<boolean>;

@@ -10,6 +10,7 @@ import {
 import { ModelError } from "./model/model-error.ts";
 import type { InferenceRequest, RequestParameter } from "./model/model.ts";
 import { Tensor } from "./model/tensor.ts";
+import { ReceivedTrace } from "./received-trace.ts";
 import type { OwnedSender } from "./response-sender.ts";
 
 /** A request in the model's hands, and what the backend has to know of what it does there. */
@@ -21,10 +22,15 @@ export interface ReceivedRequest {
   readonly isRescheduled: boolean;
 }
 
+export interface ReceivingContext {
+  readonly signal: AbortSignal;
+  readonly sender: OwnedSender;
+  readonly traceActivity: (traceId: number, activity: string) => void;
+}
+
 export function receiveRequest(
-  { id, inputs, outputs, sequence, parameters, timeoutUs = 0 }: InstanceRequest,
-  signal: AbortSignal,
-  sender: OwnedSender,
+  { id, inputs, outputs, sequence, parameters, timeoutUs = 0, priority = 0, traceId }: InstanceRequest,
+  { signal, sender, traceActivity }: ReceivingContext,
 ): ReceivedRequest {
   let usesSender = false;
   let releaseFlags = REQUEST_RELEASE_ALL;
@@ -32,6 +38,12 @@ export function receiveRequest(
     invariant(tensor.kind === "bytes", "inputs of a JavaScript model lie in memory");
     return Tensor.fromBytes(tensor.name, tensor.datatype, tensor.shape, tensor.bytes);
   });
+  const trace =
+    traceId === undefined
+      ? undefined
+      : new ReceivedTrace(traceId, (activity) => {
+          traceActivity(traceId, activity);
+        });
   const given: InferenceRequest = {
     requestId: id,
     inputs: tensors,
@@ -40,9 +52,11 @@ export function receiveRequest(
     correlationId: correlationIdOf(sequence),
     flags: flagsOf(sequence),
     timeout: timeoutUs,
+    priority,
     parameters: readableParameters(parameters),
     signal,
     isCancelled: () => signal.aborted,
+    trace: () => trace,
     getResponseSender: () => {
       usesSender = true;
       return sender;

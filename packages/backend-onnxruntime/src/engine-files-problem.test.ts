@@ -16,10 +16,12 @@ function serving(others: Readonly<Record<string, () => Response>> = {}): FetchHe
 }
 
 describe("engineFilesProblem", () => {
-  it("is none where both files are there, or where the engine looks for them itself", async () => {
+  it("is none where both files are there, or where no server has them", async () => {
     expect(await engineFilesProblem("wasm", { ortUrl: ORT_URL }, serving())).toBeUndefined();
     const never: FetchHead = () => Promise.reject(new Error("asked"));
-    expect(await engineFilesProblem("wasm", { ortUrl: "" }, never)).toBeUndefined();
+    for (const ortUrl of ["", "file:///ort/"]) {
+      expect(await engineFilesProblem("wasm", { ortUrl }, never)).toBeUndefined();
+    }
   });
 
   it.each([

@@ -14,7 +14,8 @@ export async function engineFilesProblem(
   { ortUrl }: Pick<EngineSettings, "ortUrl">,
   fetchHead: FetchHead = (url, init) => fetch(url, init),
 ): Promise<string | undefined> {
-  if (ortUrl === "") return undefined;
+  // Without a server there is nobody to answer with something else.
+  if (!/^https?:/.test(ortUrl)) return undefined;
   const { mjs, wasm } = engineFiles(build);
   for (const url of [ortUrl + mjs, ortUrl + wasm]) {
     const problem = await fileProblem(url, fetchHead);

@@ -1,75 +1,20 @@
 import type { InstanceOutcome, InstanceRequest } from "@naiad/core";
-import { byteSourceOf, parseConfigText, readOnnxModel } from "@naiad/model-config";
 import type { BytesTensor } from "@naiad/protocol";
-import { bytesOf, encodeBytesElements, typedElements } from "@naiad/protocol";
+import { encodeBytesElements, typedElements } from "@naiad/protocol";
 import {
   attribute,
   ElementType,
-  fixtureModels,
   floats,
   integers,
   node,
   onnxModel,
   value,
 } from "@naiad/testing/fixture-models";
-import { afterEach, describe, expect, it } from "vitest";
-import type { OnnxInstance } from "./instance.ts";
-import { createOnnxInstance } from "./instance.ts";
-import { startEngine } from "./start-engine.ts";
-
-const ENGINE = { build: "wasm", load: () => import("onnxruntime-web") } as const;
-const ORT = await startEngine(ENGINE, { ortUrl: "", threads: 1 });
-
-const open: OnnxInstance[] = [];
-afterEach(async () => {
-  for (const instance of open.splice(0)) await instance.release();
-});
-
-interface Loaded {
-  execute(...requests: readonly InstanceRequest[]): Promise<readonly InstanceOutcome[]>;
-  /** Runs of the engine so far. */
-  readonly runCount: number;
-}
-
-async function load(config: string, model: Uint8Array): Promise<Loaded> {
-  let runCount = 0;
-  const spec = {
-    config: parseConfigText(config, { fileName: "config.pbtxt" }),
-    model,
-    onnx: await readOnnxModel(byteSourceOf(model)),
-    externalFiles: [],
-    target: { kind: "wasm" },
-  } as const;
-  const instance = await createOnnxInstance(ORT, "wasm", spec, {
-    onRun: () => (runCount += 1),
-    log: () => undefined,
-  });
-  open.push(instance);
-  return {
-    execute: async (...requests) => (await instance.execute(requests)).outcomes,
-    get runCount() {
-      return runCount;
-    },
-  };
-}
-
-function loadRaggedSum(): Promise<Loaded> {
-  const files = fixtureModels().find(({ name }) => name === "ragged_sum")?.files ?? {};
-  const { "config.pbtxt": config, "1/model.onnx": model } = files;
-  if (typeof config !== "string" || !(model instanceof Uint8Array)) throw new Error("no fixture");
-  return load(config, model);
-}
-
-function request(input: BytesTensor, outputs: readonly string[]): InstanceRequest {
-  return { id: "", inputs: [input], outputs, batchSize: input.shape[0] ?? 0, parameters: {} };
-}
-
-function fp32(name: string, shape: readonly number[], ...values: number[]): BytesTensor {
-  return { kind: "bytes", name, datatype: "FP32", shape, bytes: bytesOf(Float32Array.from(values)) };
-}
+import { describe, expect, it } from "vitest";
+import { fp32, load, loadFixture, outcomesOf, request } from "../test/loaded-instance.ts";
 
 function items(...values: number[]): InstanceRequest {
-  return request(fp32("ITEMS", [1, values.length], ...values), ["SUM", "COPY"]);
+  return request([fp32("ITEMS", [1, values.length], values)], ["SUM", "COPY"]);
 }
 
 /** `NAME[shape] values` of each output. */
@@ -84,28 +29,33 @@ function shown(outcome: InstanceOutcome | undefined): readonly string[] {
 
 describe("a ragged batch", () => {
   it("takes requests of different lengths in one run and gives each its own", async () => {
-    const model = await loadRaggedSum();
-    const outcomes = await model.execute(items(1, 2, 3), items(10), items(), items(5, 5));
+    const model = await loadFixture("ragged_sum");
+    const outcomes = await outcomesOf(model, items(1, 2, 3), items(10), items(), items(5, 5));
     expect(outcomes.map(shown)).toEqual([
       ["SUM[1,1] 6", "COPY[1,3] 1,2,3"],
       ["SUM[1,1] 10", "COPY[1,1] 10"],
       ["SUM[1,1] 0", "COPY[1,0] "],
       ["SUM[1,1] 10", "COPY[1,2] 5,5"],
     ]);
-    expect(model.runCount).toBe(1);
+    expect(model.runs.length).toBe(1);
   });
 
   it("may be of one request, and outputs come in the order in which they are wanted", async () => {
-    const model = await loadRaggedSum();
-    const [outcome] = await model.execute(request(fp32("ITEMS", [1, 2], 3, 4), ["COPY", "SUM"]));
+    const model = await loadFixture("ragged_sum");
+    const [outcome] = await outcomesOf(model, request([fp32("ITEMS", [1, 2], [3, 4])], ["COPY", "SUM"]));
     expect(shown(outcome)).toEqual(["COPY[1,2] 3,4", "SUM[1,1] 7"]);
-    const [copy] = await model.execute(request(fp32("ITEMS", [1, 2], 3, 4), ["COPY"]));
+    const [copy] = await outcomesOf(model, request([fp32("ITEMS", [1, 2], [3, 4])], ["COPY"]));
     expect(shown(copy)).toEqual(["COPY[1,2] 3,4"]);
   });
 
   it("keeps a request with a fault from its neighbours", async () => {
-    const model = await loadRaggedSum();
-    const outcomes = await model.execute(items(1), request(fp32("ITEMS", [1, 9], 1), ["SUM"]), items(2));
+    const model = await loadFixture("ragged_sum");
+    const outcomes = await outcomesOf(
+      model,
+      items(1),
+      request([fp32("ITEMS", [1, 9], [1])], ["SUM"]),
+      items(2),
+    );
     expect(outcomes.map((outcome) => shown(outcome)[0])).toEqual([
       "SUM[1,1] 1",
       "unexpected total byte size 4 for inference input 'ITEMS', expecting 36",
@@ -134,7 +84,11 @@ describe("a ragged batch", () => {
       shape: [1, values.length],
       bytes: encodeBytesElements(values),
     });
-    const outcomes = await model.execute(request(texts("a", ""), ["U"]), request(texts("bcd"), ["U"]));
+    const outcomes = await outcomesOf(
+      model,
+      request([texts("a", "")], ["U"]),
+      request([texts("bcd")], ["U"]),
+    );
     expect(outcomes.map((outcome) => (outcome.kind === "response" ? outcome.outputs : outcome))).toEqual([
       [{ ...texts("a", ""), name: "U" }],
       [{ ...texts("bcd"), name: "U" }],
@@ -189,13 +143,11 @@ describe("batch inputs", () => {
        batch_input { kind: ${kind} target_name: "B" data_type: TYPE_FP32 source_input: "X" }`,
         tellingModel(rank),
       );
-      const both = (x: BytesTensor, row: BytesTensor): InstanceRequest => ({
-        ...request(x, ["ROWS"]),
-        inputs: [x, row],
-      });
-      const outcomes = await model.execute(
-        both(fp32("X", [1, 3], 1, 1, 1), fp32("ROW", [1, 1], 10)),
-        both(fp32("X", [2, 2], 1, 1, 1, 1), fp32("ROW", [2, 1], 20, 30)),
+      const both = (x: BytesTensor, row: BytesTensor): InstanceRequest => request([x, row], ["ROWS"]);
+      const outcomes = await outcomesOf(
+        model,
+        both(fp32("X", [1, 3], [1, 1, 1]), fp32("ROW", [1, 1], [10])),
+        both(fp32("X", [2, 2], [1, 1, 1, 1]), fp32("ROW", [2, 1], [20, 30])),
       );
       let sum = 0;
       const number = told.reduce<number>((all, count) => all + (sum += count), 1000 * told.length);

@@ -140,12 +140,21 @@ describe("fetch transport", () => {
       "the answer is not JSON: is there a Triton server at this address?",
     ],
     ["another value", "[]", "unexpected answer of the server: model metadata is no object"],
-    ["half an object", '{"name":"m"}', "unexpected answer of the server: 'versions' is no array"],
+    ["half an object", '{"name":"m"}', "unexpected answer of the server: 'platform' is no string"],
     ["a wrong member", '{"name":1}', "unexpected answer of the server: 'name' is no string"],
   ])("refuses %s where metadata should be", async (_what, body, message) => {
     const { client } = answering(ok(body));
     await expect(client.modelMetadata("m")).rejects.toMatchObject({ code: "INTERNAL", message });
   });
+
+  it.each(["", '"versions":null,'])(
+    "reads metadata of a server that has no versions: %j",
+    async (versions) => {
+      const { client } = answering(ok(`{"name":"m",${versions}"platform":"","inputs":[],"outputs":[]}`));
+      const metadata = { name: "m", versions: [], platform: "", inputs: [], outputs: [] };
+      expect(await client.modelMetadata("m")).toEqual(metadata);
+    },
+  );
 
   it("refuses an index that is no array, and statistics without names", async () => {
     await expect(answering(ok("{}")).client.repositoryIndex()).rejects.toMatchObject({ code: "INTERNAL" });

@@ -13,7 +13,7 @@ import type {
   TensorMetadata,
   TraceSettings,
 } from "@naiad/protocol";
-import { InferenceError } from "@naiad/protocol";
+import { InferenceError, OPEN_TELEMETRY_SETTINGS } from "@naiad/protocol";
 
 /** From JSON that a server sent to the messages of the protocol. All throw INTERNAL, naming what is missing. */
 
@@ -36,9 +36,11 @@ function readServerParameters(value: JsonValue): ServerParameters {
 
 export function readModelMetadata(value: JsonValue): ModelMetadata {
   const metadata = readObject(value, "model metadata");
+  // Optional in KServe's protocol, where servers without versions have none or null.
+  const hasVersions = (metadata["versions"] ?? null) !== null;
   return {
     name: text(metadata, "name"),
-    versions: texts(metadata, "versions"),
+    versions: hasVersions ? texts(metadata, "versions") : [],
     platform: text(metadata, "platform"),
     inputs: array(metadata, "inputs").map(tensorMetadata),
     outputs: array(metadata, "outputs").map(tensorMetadata),
@@ -87,15 +89,15 @@ export function readRepositoryIndex(value: JsonValue): readonly RepositoryIndexE
 
 export function readTraceSettings(value: JsonValue): TraceSettings {
   const settings = readObject(value, "trace settings");
-  const textOr = (name: string): string => (settings[name] === undefined ? "" : text(settings, name));
+  const ofMode = ["log_frequency", "trace_file", ...OPEN_TELEMETRY_SETTINGS].filter(
+    (name) => settings[name] !== undefined,
+  );
   return {
     trace_level: texts(settings, "trace_level"),
     trace_rate: text(settings, "trace_rate"),
     trace_count: text(settings, "trace_count"),
-    // Only where traces go to a file.
-    log_frequency: textOr("log_frequency"),
-    trace_file: textOr("trace_file"),
     trace_mode: text(settings, "trace_mode"),
+    ...Object.fromEntries(ofMode.map((name) => [name, text(settings, name)])),
   };
 }
 

@@ -1,16 +1,17 @@
 import { cpus, loadavg } from "node:os";
 import { modelSignature, normalizeConfig, parseConfigText } from "@naiad/model-config";
-import { createCollectingLogger, echoRequest } from "@naiad/testing";
-import type { RequestOutcome } from "../src/index.ts";
-import { createModelStatistics, createScheduler, startInstanceGroup } from "../src/index.ts";
-import type { NoOpBackend } from "./no-op-server.ts";
+import type { NoOpBackend } from "@naiad/testing";
 import {
+  createCollectingLogger,
   createNoOpBackend,
+  echoRequest,
   MAX_BATCH_SIZE,
-  NODE_CLOCK,
+  MACHINE_CLOCK,
   noOpConfig,
   startNoOpServer,
-} from "./no-op-server.ts";
+} from "@naiad/testing";
+import type { RequestOutcome } from "../src/index.ts";
+import { createModelStatistics, createScheduler, startInstanceGroup } from "../src/index.ts";
 
 /**
  * What a request costs in `core` alone: through the schedulers, and through the whole server. The model does nothing, so
@@ -61,7 +62,7 @@ async function startScheduler(scheduling: string): Promise<Target> {
     version: 1,
     placements: [{ instanceName: "m_0", device: { kind: "cpu", threads: 1 }, workerKey: "m_0" }],
     create: () => backend.create(),
-    clock: NODE_CLOCK,
+    clock: MACHINE_CLOCK,
     logger,
     signal: new AbortController().signal,
   });
@@ -70,8 +71,8 @@ async function startScheduler(scheduling: string): Promise<Target> {
     config,
     signature: modelSignature(config),
     group,
-    statistics: createModelStatistics({ clock: NODE_CLOCK }),
-    clock: NODE_CLOCK,
+    statistics: createModelStatistics({ clock: MACHINE_CLOCK }),
+    clock: MACHINE_CLOCK,
     logger,
   });
   const { inputs } = echoRequest("m", 1);
@@ -89,7 +90,7 @@ async function startScheduler(scheduling: string): Promise<Target> {
           priority,
           timeoutUs: 0,
         };
-        scheduler.enqueue({ request, signal, startNs: NODE_CLOCK.nowNs(), respond });
+        scheduler.enqueue({ request, signal, startNs: MACHINE_CLOCK.nowNs(), respond });
       }),
     stop: async () => {
       await scheduler.stop();

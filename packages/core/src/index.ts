@@ -8,7 +8,7 @@ export type {
   ModelStatisticsRecorder,
 } from "./statistics/model-statistics.ts";
 export { createModelStatistics } from "./statistics/model-statistics.ts";
-export type { GpuMetrics, MachineMetrics } from "./metrics/metric-sources.ts";
+export type { GpuMetrics, MachineMetrics, PlaceMetrics, WorkerKind } from "./metrics/metric-sources.ts";
 export type {
   CustomMetric,
   CustomMetricFamily,
@@ -25,15 +25,19 @@ export { parseManifest, parseModelFile, printManifest } from "./repository/manif
 export type { SchedulerOptions } from "./scheduling/scheduler-options.ts";
 export { createScheduler } from "./scheduling/create-scheduler.ts";
 export { readInitialStates } from "./scheduling/sequence/read-initial-states.ts";
-export type { InstanceGroup, InstanceGroupOptions } from "./scheduling/instance-group.ts";
-export { startInstanceGroup } from "./scheduling/instance-group.ts";
+export type { InstanceGroup } from "./scheduling/instance-group.ts";
+export type { InstanceGroupOptions } from "./scheduling/start-instance-group.ts";
+export { startInstanceGroup } from "./scheduling/start-instance-group.ts";
 export type { LoadOrigin, LoadPlan, PolledModel, ServingVersion } from "./lifecycle/serving-version.ts";
 export type { InferenceServer, InferenceServerOptions } from "./inference-server.ts";
 export { createInferenceServer } from "./inference-server.ts";
 export type { LogControl } from "./server/log-settings.ts";
 export { createLogControl } from "./server/log-settings.ts";
-export type { TraceControl, TraceOverride } from "./server/trace-settings.ts";
-export { createTraceControl } from "./server/trace-settings.ts";
+export type { TraceControl, TraceOverride } from "./trace/trace-control.ts";
+export { createTraceControl } from "./trace/trace-control.ts";
+export type { Tracing } from "./trace/tracing.ts";
+export { createTracing } from "./trace/tracing.ts";
+export { tritonTraceObjects, tritonTraceText } from "./trace/triton-trace-text.ts";
 export type { VerificationOptions } from "./verification/verified-backend.ts";
 export { createVerifiedBackend } from "./verification/verified-backend.ts";
 export type { ResponseStream } from "./server/response-stream.ts";

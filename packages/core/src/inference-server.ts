@@ -1,4 +1,3 @@
-import { printConfig } from "@naiad/model-config";
 import type {
   Capabilities,
   InstanceReport,
@@ -23,10 +22,11 @@ import type {
   ModelFile,
   RepositorySource,
   StoreLocks,
+  TraceSink,
 } from "./ports.ts";
 import { collectMetrics } from "./metrics/collect-metrics.ts";
 import type { CustomMetrics } from "./metrics/custom-metrics.ts";
-import type { MachineMetrics, MetricSources } from "./metrics/metric-sources.ts";
+import type { MachineMetrics, MetricSources, PlaceMetrics } from "./metrics/metric-sources.ts";
 import { writeMetrics } from "./metrics/write-metrics.ts";
 import type { DownloadLock } from "./repository/fetch-files.ts";
 import { createRateLimiter } from "./scheduling/rate-limiter.ts";
@@ -40,12 +40,15 @@ import { createLogControl } from "./server/log-settings.ts";
 import { createModelControl } from "./server/model-control.ts";
 import { modelMetadata } from "./server/model-metadata.ts";
 import { parseModelVersion, unknownVersion } from "./server/model-version-text.ts";
+import { createConfigPrinter } from "./server/printed-config.ts";
 import { repositoryIndex } from "./server/repository-index.ts";
 import { runInference } from "./server/run-inference.ts";
 import { SHARED_MEMORY } from "./server/shared-memory.ts";
 import { streamInference } from "./server/stream-inference.ts";
-import type { TraceControl } from "./server/trace-settings.ts";
-import { createTraceControl } from "./server/trace-settings.ts";
+import type { TraceControl } from "./trace/trace-control.ts";
+import { createTraceControl } from "./trace/trace-control.ts";
+import type { Tracing } from "./trace/tracing.ts";
+import { createTracing } from "./trace/tracing.ts";
 
 /** The server without a way to reach it: one method per operation, and nothing else is called from above. */
 export interface InferenceServer extends OperationHandlers {
@@ -59,6 +62,8 @@ export interface InferenceServer extends OperationHandlers {
    * Idempotent.
    */
   stop(): Promise<void>;
+  /** Whether requests of the model can be taken on. */
+  serves(modelName: string): boolean;
   /** What every model that is served was loaded with: `inherited` for a server that takes over. */
   servedModels(): readonly LoadOrigin[];
   /** Instances of every served model version and what they run on. */
@@ -78,11 +83,13 @@ export interface InferenceServerOptions {
   readonly logger: Logger;
   /** Where others than this server follow the log settings too. Default: one of its own, as the options say. */
   readonly logControl?: LogControl;
-  /** Where others than this server change or read the trace settings too. Default: one of its own. */
-  readonly traceControl?: TraceControl;
+  /** What is traced, where others than this server have a part in that. Default: nothing, by settings of its own. */
+  readonly traces?: { readonly control: TraceControl; readonly tracing: Tracing };
   readonly downloadLock?: DownloadLock;
-  /** Asked for each time that metrics are told. Absent where the platform tells nothing, as in a browser. */
-  readonly machineMetrics?: () => MachineMetrics;
+  /** What the server runs in. Asked for each time that metrics are told, as the next. */
+  readonly placeMetrics?: () => PlaceMetrics;
+  /** The machine. `undefined` where nobody tells of it, as in a page. */
+  readonly machineMetrics?: () => MachineMetrics | undefined;
   /** What models keep themselves; told with the server's own. */
   readonly customMetrics?: CustomMetrics;
   /** By which the servers over one store know what others use of it. Absent: nothing is ever removed from the store. */
@@ -113,13 +120,14 @@ const EXTENSIONS: readonly string[] = [
   "logging",
 ];
 
-type ServerState = "initializing" | "ready" | "exiting";
+type ServerState = "created" | "initializing" | "ready" | "exiting";
 
 export function createInferenceServer(dependencies: InferenceServerOptions): InferenceServer {
   const { options, clock, storeLocks, version } = dependencies;
   const hub = createEventHub();
+  const printed = createConfigPrinter();
   const logControl = dependencies.logControl ?? createLogControl(options);
-  const traceControl = dependencies.traceControl ?? createTraceControl();
+  const traces = dependencies.traces ?? untraced(options, clock);
   const logger: Logger = {
     log: (level, message) => {
       if (!logControl.accepts(level)) return;
@@ -139,7 +147,7 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
     options.maxInflightBytes || defaultMaxInflightBytes(dependencies.capabilities),
   );
   const admission = createAdmission({ budget, requestRateLimit: options.requestRateLimit, clock });
-  const inference = { find, clock, admission };
+  const inference = { find, clock, admission, tracing: traces.tracing };
   let loads = 0;
   const loader = createModelLoader({
     ...dependencies,
@@ -166,7 +174,7 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
     if (kind === "model") garbage?.request();
   });
   const stopping = new AbortController();
-  let state: ServerState = "initializing";
+  let state: ServerState = "created";
   let watching: Promise<void> = Promise.resolve();
   let stopped: Promise<void> | undefined;
 
@@ -182,6 +190,7 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
       void stop();
     };
     signal.addEventListener("abort", onAbort, { once: true });
+    if (state === "created") state = "initializing";
     try {
       signal.throwIfAborted();
       await control.loadInitial(signal);
@@ -251,11 +260,14 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
 
   function metricSources(): MetricSources {
     const machine = dependencies.machineMetrics?.();
+    const place = dependencies.placeMetrics?.();
     return {
       versions: lifecycle.ready(),
       latencyCounters: options.metricsConfig.counterLatencies ? "told" : "left out",
       ...(responseCache !== undefined && { responseCache: responseCache.counters() }),
       requestBytes: budget,
+      adapters: dependencies.capabilities.gpus,
+      ...(place !== undefined && { place }),
       ...(machine !== undefined && { machine }),
       ...(dependencies.customMetrics !== undefined && { custom: dependencies.customMetrics }),
     };
@@ -270,12 +282,14 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
     start,
     stop,
     instances,
+    serves: (modelName) => state === "ready" && lifecycle.isReady(modelName, undefined),
     servedModels: () => lifecycle.origins(),
     subscribe: (listener) => hub.subscribe(listener),
 
     serverLive: async () => {
       requireNotExiting();
-      return { live: state === "ready" };
+      // As in Triton, also while models are loaded.
+      return { live: state !== "created" };
     },
     serverReady: async () => {
       requireNotExiting();
@@ -297,7 +311,7 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
       const isAny = parseModelVersion(reference.modelVersion) === undefined;
       return modelMetadata(serving, isAny ? lifecycle.ready(reference.modelName) : [serving]);
     },
-    modelConfig: async (reference) => printConfig(find(reference).config),
+    modelConfig: async (reference) => printed(find(reference).config),
     modelStatistics: async (reference) => {
       requireReady();
       return answerStatistics(lifecycle, reference);
@@ -326,8 +340,8 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
 
     traceSetting: async ({ modelName, update }) => {
       if (modelName !== "") requireReadyModel(modelName);
-      if (update !== undefined) traceControl.update(modelName, update);
-      return traceControl.settings(modelName);
+      if (update !== undefined) traces.control.update(modelName, update);
+      return traces.control.settings(modelName);
     },
 
     logSettings: async ({ update }) => {
@@ -338,6 +352,16 @@ export function createInferenceServer(dependencies: InferenceServerOptions): Inf
     ...SHARED_MEMORY,
   };
   /* eslint-enable @typescript-eslint/require-await */
+}
+
+/** Without a place for traces Triton refuses to trace, and takes every other setting. */
+function untraced(
+  { traceConfig }: ServerOptions,
+  clock: Clock,
+): NonNullable<InferenceServerOptions["traces"]> {
+  const control = createTraceControl({ config: { ...traceConfig, destination: "file", file: "" } });
+  const sink: TraceSink = { collect: () => undefined, settingEnded: () => undefined };
+  return { control, tracing: createTracing({ control, mode: "triton", sink, clock }) };
 }
 
 /** Options that exclude each other stop the server whatever `exitOnError` says. */

@@ -6,6 +6,7 @@ import type {
   Parameters,
   SequenceFlags,
   Tensor,
+  Trace,
   WireError,
 } from "@naiad/protocol";
 
@@ -29,6 +30,14 @@ export type CancelTimer = () => void;
 
 export interface Logger {
   log(level: LogLevel, message: string): void;
+}
+
+/** Where traces go. */
+export interface TraceSink {
+  /** Takes a trace that is whole. Must not throw, and is called while requests are answered: it must not take long. */
+  collect(trace: Trace): void;
+  /** No more traces come of this setting. */
+  settingEnded(setting: { readonly id: number; readonly logFrequency: number }): void;
 }
 
 export interface Digest {
@@ -230,8 +239,12 @@ export interface InstanceRequest {
   readonly parameters: Parameters;
   /** Microseconds that the client gives it; 0 or absent: any time. */
   readonly timeoutUs?: number;
+  /** 0 or absent: the model's default level. */
+  readonly priority?: number;
   /** The sequence that it is a step of. */
   readonly sequence?: SequenceFlags;
+  /** Its trace, by which requests that the model makes for it belong to it; absent where it is not traced. */
+  readonly traceId?: number;
 }
 
 export type InstanceResponse =

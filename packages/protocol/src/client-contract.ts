@@ -1,6 +1,7 @@
 import type { Capabilities, DeviceReport } from "./capabilities.ts";
 import type { OperationTypes, StreamOperationTypes } from "./operations.ts";
 import type { ServerOptions } from "./server-options.ts";
+import type { TraceNote } from "./trace.ts";
 
 export type LogLevel = "verbose" | "info" | "warning" | "error";
 
@@ -32,6 +33,8 @@ export interface ClientContract {
   } & {
     /** The log lines kept so far; then progress, model states and log lines as they come. */
     readonly events: { readonly input: Record<never, never>; readonly item: ServerEvent };
+    /** The traces kept so far; then those that come, until the server has stopped. */
+    readonly traces: { readonly input: Record<never, never>; readonly item: TraceNote };
   };
   readonly notes: Record<never, never>;
 }
@@ -71,6 +74,8 @@ export interface InstanceReport {
   readonly readbacks?: number;
   /** Outputs of its that lie in the GPU's memory for other steps of ensembles; absent where there is none. */
   readonly deviceTensors?: number;
+  /** What those take there. */
+  readonly deviceBytes?: number;
   /** How many times its worker was replaced. */
   readonly replacements: number;
 }

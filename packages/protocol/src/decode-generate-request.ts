@@ -1,6 +1,7 @@
 import { parseRequestJson } from "./decode-infer-request.ts";
 import { readGenerateInput } from "./read-generate-input.ts";
-import { defineParameter, readCustomParameter } from "./infer-parameters.ts";
+import { defineParameter } from "./collect-parameters.ts";
+import { readCustomParameter } from "./infer-parameters.ts";
 import { asString, findMember, membersOf } from "./json-access.ts";
 import type { JsonNode } from "./json-node.ts";
 import { memberNames } from "./json-reader.ts";

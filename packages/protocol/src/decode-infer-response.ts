@@ -15,20 +15,22 @@ export interface InferResponseSource {
   readonly headerLength?: number;
 }
 
-/** Decodes a successful infer response as a client receives it. Throws an InferenceError for anything that is none. */
+/**
+ * Decodes a successful infer response as a client receives it. Throws an InferenceError for anything that is none. What the protocol
+ * leaves optional may be null too, as servers in Python have it: a version and an id are empty then.
+ */
 export function decodeInferResponse(source: InferResponseSource): InferenceResponse {
   const { body, headerLength = body.length } = source;
   if (!Number.isInteger(headerLength) || headerLength < 0 || headerLength > body.length) {
     throw malformed(`the header length ${String(headerLength)} is outside of ${String(body.length)} bytes`);
   }
   const root = readJson(body.subarray(0, headerLength));
-  const idNode = findMember(root, "id");
-  const parametersNode = findMember(root, "parameters");
+  const parameters = findMember(root, "parameters") ?? null;
   return {
     modelName: readText(root, "model_name"),
-    modelVersion: readText(root, "model_version"),
-    id: idNode === undefined ? "" : asString(idNode, "Unable to parse 'id'"),
-    parameters: parametersNode === undefined ? {} : readResponseParameters(parametersNode),
+    modelVersion: readOptionalText(root, "model_version"),
+    id: readOptionalText(root, "id"),
+    parameters: parameters === null ? {} : readResponseParameters(parameters),
     outputs: readOutputs(root, body, headerLength),
   };
 }
@@ -40,6 +42,11 @@ function malformed(message: string): InferenceError {
 function readText(node: JsonNode, name: string): string {
   const context = `Unable to parse '${name}'`;
   return asString(requireMember(node, name, context), context);
+}
+
+function readOptionalText(node: JsonNode, name: string): string {
+  const value = findMember(node, name) ?? null;
+  return value === null ? "" : asString(value, `Unable to parse '${name}'`);
 }
 
 function readOutputs(root: JsonNode, body: Uint8Array, headerLength: number): readonly BytesTensor[] {

@@ -54,7 +54,8 @@ export function typedElements<Type extends FixedDatatype>(
 ): ElementArrays[Type] {
   const size = elementByteSize(datatype);
   invariant(bytes.length % size === 0, `${bytes.length} bytes are no whole number of ${datatype} elements`);
-  const aligned = bytes.byteOffset % size === 0 ? bytes : bytes.slice();
+  // `slice` of a Node.js buffer is no copy.
+  const aligned = bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes);
   return new CONSTRUCTORS[datatype](aligned.buffer, aligned.byteOffset, bytes.length / size);
 }
 

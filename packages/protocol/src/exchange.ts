@@ -11,6 +11,8 @@ export interface ExchangeRequest {
   readonly body: Uint8Array;
   /** In how many pieces that were not empty the body came, where it was sent in chunks and the transport counts them. */
   readonly chunkCount?: number;
+  /** When the request began to come, where the transport asks the server's tracing for the time. */
+  readonly receivedNs?: number;
   /** Fires when the requester has gone. */
   readonly signal: AbortSignal;
 }

@@ -4,6 +4,9 @@ export * from "./status.ts";
 export * from "./messages.ts";
 export { hasSequenceId, sequenceOrNone } from "./sequence-flags.ts";
 export * from "./settings.ts";
+export * from "./trace.ts";
+export { DEFAULT_TRACE_CONFIG, OPEN_TELEMETRY_SETTINGS, parseTraceConfig } from "./trace-config.ts";
+export type { OpenTelemetrySetting, TraceConfig, TraceMode } from "./trace-config.ts";
 export * from "./shared-memory.ts";
 export * from "./operations.ts";
 export * from "./restricted-api.ts";
@@ -40,12 +43,8 @@ export * from "./encode-generate-response.ts";
 export * from "./batch-tensors.ts";
 export * from "./batch-inputs.ts";
 export * from "./classification.ts";
-export {
-  checkCustomParameters,
-  checkSequenceId,
-  defineParameter,
-  reservedParameter,
-} from "./infer-parameters.ts";
+export { checkCustomParameters, checkSequenceId, reservedParameter } from "./infer-parameters.ts";
+export * from "./collect-parameters.ts";
 export { requestShape } from "./request-shape.ts";
 export * from "./request-id.ts";
 export { nearestName } from "./nearest-name.ts";

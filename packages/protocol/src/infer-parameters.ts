@@ -1,3 +1,5 @@
+import type { CollectedParameters } from "./collect-parameters.ts";
+import { collectParameters, defineParameter } from "./collect-parameters.ts";
 import {
   asBoolean,
   asString,
@@ -8,17 +10,12 @@ import {
   toDouble,
 } from "./json-access.ts";
 import type { JsonNode } from "./json-node.ts";
-import type { InferenceRequest, Parameters, ParameterValue, SequenceFlags } from "./messages.ts";
-import { sequenceOrNone } from "./sequence-flags.ts";
+import type { InferenceRequest, Parameters, ParameterValue } from "./messages.ts";
 import { InferenceError } from "./status.ts";
 import type { TensorTransfer } from "./tensor-transfers.ts";
 
 /** What the `parameters` object of an infer request says. */
-export interface InferParameters {
-  readonly custom: Parameters;
-  readonly sequence?: SequenceFlags;
-  readonly priority?: number;
-  readonly timeoutUs?: number;
+export interface InferParameters extends CollectedParameters {
   /** How outputs go back that the request does not list. */
   readonly defaultTransfer: TensorTransfer;
 }
@@ -38,36 +35,28 @@ const SPECIAL_PARAMETERS: ReadonlySet<string> = new Set([
 const MAX_SEQUENCE_ID_BYTES = 128;
 
 export function readInferParameters(node: JsonNode): InferParameters {
-  const custom: Record<string, ParameterValue> = {};
-  let sequenceId: string | bigint = 0n;
-  let start = false;
-  let end = false;
-  let priority = 0;
-  let timeoutUs = 0;
   let defaultTransfer: TensorTransfer = "json";
-  for (const [name, value] of membersOf(node, "failed to get request params.")) {
-    const context = `Unable to parse '${name}'`;
-    if (name === "sequence_id") sequenceId = readSequenceId(value, context);
-    else if (name === "sequence_start") start = asBoolean(value, context);
-    else if (name === "sequence_end") end = asBoolean(value, context);
-    else if (name === "priority") priority = Number(asUnsigned(value, context));
-    else if (name === "timeout") timeoutUs = Number(asUnsigned(value, context));
-    else if (name === "binary_data_output") defaultTransfer = asBoolean(value, context) ? "binary" : "json";
-    else if (name.startsWith("triton_")) throw reservedParameter();
-    else defineParameter(custom, name, readCustomParameter(name, value));
-  }
-  const sequence = sequenceOrNone({ id: sequenceId, start, end });
-  return {
-    custom,
-    defaultTransfer,
-    ...(sequence !== undefined && { sequence }),
-    ...(priority !== 0 && { priority }),
-    ...(timeoutUs !== 0 && { timeoutUs }),
-  };
+  const collected = collectParameters(membersOf(node, "failed to get request params."), {
+    sequenceId: readSequenceId,
+    flag: (name, value) => asBoolean(value, contextOf(name)),
+    priority: (value) => Number(asUnsigned(value, contextOf("priority"))),
+    timeoutUs: (value) => Number(asUnsigned(value, contextOf("timeout"))),
+    other: (name, value) => {
+      if (name.startsWith("triton_")) throw reservedParameter();
+      if (name !== "binary_data_output") return readCustomParameter(name, value);
+      defaultTransfer = asBoolean(value, contextOf(name)) ? "binary" : "json";
+      return undefined;
+    },
+  });
+  return { ...collected, defaultTransfer };
 }
 
-function readSequenceId(value: JsonNode, context: string): string | bigint {
-  return isUnsigned(value) ? BigInt(value) : checkSequenceId(asString(value, context));
+function contextOf(name: string): string {
+  return `Unable to parse '${name}'`;
+}
+
+function readSequenceId(value: JsonNode): string | bigint {
+  return isUnsigned(value) ? BigInt(value) : checkSequenceId(asString(value, contextOf("sequence_id")));
 }
 
 /** Gives the text back; throws INVALID_ARG where it is too long for the id of a sequence. */
@@ -112,15 +101,6 @@ export function readResponseParameters(node: JsonNode): Parameters {
     defineParameter(parameters, name, readCustomParameter(name, value));
   }
   return parameters;
-}
-
-/** Unlike an assignment this makes `__proto__` a parameter like any other. */
-export function defineParameter(
-  target: Record<string, ParameterValue>,
-  name: string,
-  value: ParameterValue,
-): void {
-  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
 /** The special parameters that a request carries in its own fields. */

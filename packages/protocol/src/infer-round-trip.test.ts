@@ -235,7 +235,8 @@ describe("responses", () => {
 
   it.each([
     ['{"model_name":"m","model_version":"1"}', "Unable to parse 'outputs'"],
-    ['{"model_name":"m","outputs":[]}', "Unable to parse 'model_version'"],
+    ['{"outputs":[]}', "Unable to parse 'model_name'"],
+    ['{"model_name":"m","model_version":1,"outputs":[]}', "Unable to parse 'model_version'"],
     [
       '{"model_name":"m","model_version":"1","outputs":[{"name":"y","datatype":"X","shape":[]}]}',
       "unknown datatype 'X'",

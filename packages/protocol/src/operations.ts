@@ -9,6 +9,7 @@ import type {
   ServerMetadata,
 } from "./messages.ts";
 import type { LogSettings, LogSettingsUpdate, TraceSettings, TraceSettingsUpdate } from "./settings.ts";
+import type { RequestTracing } from "./trace.ts";
 import type {
   CudaSharedMemoryRegion,
   CudaSharedMemoryRegistration,
@@ -295,6 +296,11 @@ export const HTTP_ONLY: { readonly [Name in HttpOnlyName]: Endpoint } = {
 export interface OperationContext {
   /** Fires when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
+  /**
+   * Of an inference request that an end point has asked the server's tracing about, or that a model makes. Absent: the server
+   * decides whether it is traced.
+   */
+  readonly trace?: RequestTracing;
 }
 
 export type UnaryOperationHandlers = {

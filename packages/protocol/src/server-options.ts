@@ -2,6 +2,7 @@ import type { MetricsConfig } from "./metrics-config.ts";
 import type { CacheConfig } from "./cache-config.ts";
 import type { RequestRateLimit } from "./request-rate-limit.ts";
 import type { RestrictedApi } from "./restricted-api.ts";
+import type { TraceConfig } from "./trace-config.ts";
 
 /** Options of the server, named after tritonserver's flags. */
 export interface ServerOptions {
@@ -45,6 +46,8 @@ export interface ServerOptions {
   /** Whether there are metrics at all. */
   readonly allowMetrics: boolean;
   readonly metricsConfig: MetricsConfig;
+  /** What is traced until the settings of traces are changed, and what they go back to. */
+  readonly traceConfig: TraceConfig;
   /** Whether instances execute as their `rate_limiter` says, or whenever they are free. */
   readonly rateLimit: "off" | "execution_count";
   /** None: as many units of each resource as the instance needs that needs most. */
@@ -80,6 +83,8 @@ export interface RepositoryLocation {
   readonly url: string;
   /** A manifest that the page brings itself, for hosts without an `index.json`. JSON text. */
   readonly manifest?: string;
+  /** What it is called in texts, where its address is nobody's business. */
+  readonly shownAs?: string;
 }
 
 /** Milliseconds that one operation of an instance may take before its worker counts as hung. */

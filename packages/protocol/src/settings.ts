@@ -6,10 +6,18 @@ export interface TraceSettings {
   readonly trace_rate: string;
   /** How many more are traced; `-1`: no limit. */
   readonly trace_count: string;
-  /** How many traces one file holds; `0`: all of them. */
-  readonly log_frequency: string;
-  readonly trace_file: string;
+  /** How many traces one file holds; `0`: all of them. Of the mode `triton`, as the next. */
+  readonly log_frequency?: string;
+  readonly trace_file?: string;
+  /** `triton` or `opentelemetry`. */
   readonly trace_mode: string;
+  /** What follows is of the mode `opentelemetry`. */
+  readonly url?: string;
+  /** Attributes, with commas between. */
+  readonly resource?: string;
+  readonly bsp_max_queue_size?: string;
+  readonly bsp_schedule_delay?: string;
+  readonly bsp_max_export_batch_size?: string;
 }
 
 /**

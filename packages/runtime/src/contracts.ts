@@ -89,10 +89,11 @@ export interface HostControl {
 /**
  * What is spoken in an exchange of the tunnel. `http`, `grpc` and `metrics` are what comes in at a port. `files` is what a
  * worker of the browser asks the command for and only the host has: files of models that are served. `control` has the targets
- * `/ready` (answered when the models of the start are loaded), `/stop` (answered when the host has drained), `/log` (lines of
- * JSON: level, message, epochMs), `/index` and `/trace`.
+ * `/ready` (answered when the models of the start are loaded), `/stop` (answered when the host has drained), `/machine` (the body: `MachineMetrics`), `/log` (lines of
+ * JSON: level, message, epochMs) and `/index`. `traces` is answered with a line of JSON for each note about the server's traces, until
+ * the host has drained.
  */
-export type TunnelProtocol = "http" | "grpc" | "metrics" | "files" | "control";
+export type TunnelProtocol = "http" | "grpc" | "metrics" | "files" | "control" | "traces";
 
 // ---------------------------------------------------------------------------------------------------------------
 // Gateway port: service worker -> host
@@ -184,11 +185,16 @@ export interface ExecutedRequest {
 /** Responses of one request that may be under way to the host before it gives credit again. */
 export const RESPONSE_CREDITS: number = 8;
 
+/** A request of a model, which may belong to the trace of a request that it works on. */
+export interface ModelInferRequest extends InferenceRequest {
+  readonly traceParentId?: number;
+}
+
 /** What an instance worker tells and asks its host. */
 export interface InstanceHostContract extends EmptyContract {
   readonly calls: {
     /** A model's request to another model. */
-    readonly infer: { readonly input: InferenceRequest; readonly output: InferenceResponse };
+    readonly infer: { readonly input: ModelInferRequest; readonly output: InferenceResponse };
     readonly loadModel: { readonly input: RepositoryModelLoad; readonly output: Record<never, never> };
     readonly unloadModel: { readonly input: RepositoryModelUnload; readonly output: Record<never, never> };
     readonly modelReady: { readonly input: ModelReference; readonly output: { readonly ready: boolean } };
@@ -197,10 +203,12 @@ export interface InstanceHostContract extends EmptyContract {
   };
   readonly streams: {
     /** The same of a model with any number of responses. */
-    readonly inferStream: { readonly input: InferenceRequest; readonly item: InferenceStreamResponse };
+    readonly inferStream: { readonly input: ModelInferRequest; readonly item: InferenceStreamResponse };
   };
   readonly notes: {
     readonly metric: CustomMetricUpdate;
+    /** What goes on now for a traced request. */
+    readonly traceActivity: { readonly traceId: number; readonly activity: string };
     /** A response of a decoupled request, and its end where it is `final`. */
     readonly response: ExecutedRequest & { readonly response: InstanceResponse; readonly final: boolean };
     /** No more responses come for the request. */
@@ -213,8 +221,17 @@ export interface InstanceHostContract extends EmptyContract {
       readonly instanceId: string;
       readonly operation: "create" | "first-run" | "run" | "release";
     };
+    /** What it has taken so far; told whenever that has changed by something it did, and before the answer to that. */
+    readonly memory: WorkerMemory;
     readonly log: { readonly level: LogLevel; readonly message: string };
   };
+}
+
+export interface WorkerMemory {
+  /** Of the memories of WebAssembly modules. */
+  readonly wasmBytes: number;
+  /** Of the buffers on its GPUs. */
+  readonly gpuBufferBytes: number;
 }
 
 export interface InstanceWorkerStart {

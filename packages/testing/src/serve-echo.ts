@@ -51,6 +51,7 @@ export function serveEchoPort(server: EchoServer, port: Endpoint): Channel<Empty
         for await (const value of await server.modelStreamInfer(input, context)) yield { value };
       },
       events: () => ({ [Symbol.asyncIterator]: () => ({ next: unused }) }),
+      traces: () => ({ [Symbol.asyncIterator]: () => ({ next: unused }) }),
     },
     notes: {},
   };
@@ -106,11 +107,11 @@ async function answerRoute(
   const { modelName } = model;
   switch (operation) {
     case "serverLive":
-      return healthResponse((await server.serverLive({}, context)).live);
+      return healthResponse(await server.serverLive({}, context));
     case "serverReady":
-      return healthResponse((await server.serverReady({}, context)).ready);
+      return healthResponse(await server.serverReady({}, context));
     case "modelReady":
-      return healthResponse((await server.modelReady(model, context)).ready);
+      return healthResponse(await server.modelReady(model, context));
     case "serverMetrics":
       return new Response((await server.serverMetrics({}, context)).text);
     case "serverMetadata":
@@ -211,8 +212,8 @@ function decodeFiles(files: JsonObject): Record<string, Uint8Array> {
   );
 }
 
-function healthResponse(isYes: boolean): Response {
-  return new Response(null, { status: isYes ? 200 : 400 });
+function healthResponse(answer: Readonly<Record<string, boolean>>): Response {
+  return new Response(null, { status: Object.values(answer).every(Boolean) ? 200 : 400 });
 }
 
 /** The messages of the protocol are JSON, which their interfaces do not say to the compiler. */

@@ -4,19 +4,23 @@ import type {
   FileStore,
   InferenceServer,
   LoadOrigin,
+  MachineMetrics,
   ModelFile,
   ModelInstance,
+  PlaceMetrics,
   StoreLocks,
+  Tracing,
 } from "@naiad/core";
-import { createInferenceServer, createMemoryFileStore } from "@naiad/core";
+import { createInferenceServer, createMemoryFileStore, createTraceControl, createTracing } from "@naiad/core";
 import type {
   InferenceRequest,
   InferenceResponse,
   InferenceStreamResponse,
   ServerEvent,
   ServerOptions,
+  Trace,
 } from "@naiad/protocol";
-import { DEFAULT_METRICS_CONFIG } from "@naiad/protocol";
+import { DEFAULT_METRICS_CONFIG, DEFAULT_TRACE_CONFIG } from "@naiad/protocol";
 import type { CollectingLogger } from "./collecting-logger.ts";
 import { createCollectingLogger } from "./collecting-logger.ts";
 import type { FakeBackend, FakeBackendOptions } from "./fake-backend.ts";
@@ -56,6 +60,7 @@ export const SERVER_OPTIONS: ServerOptions = {
   grpcInferResponseCompressionLevel: "none",
   allowMetrics: true,
   metricsConfig: DEFAULT_METRICS_CONFIG,
+  traceConfig: DEFAULT_TRACE_CONFIG,
   rateLimit: "off",
   rateLimitResources: [],
   requestRateLimit: { kind: "none" },
@@ -107,6 +112,8 @@ export interface ServerBenchOptions {
   /** With them the server removes from the store what nobody needs. */
   readonly storeLocks?: StoreLocks;
   readonly keptFiles?: () => Promise<readonly ModelFile[]>;
+  readonly placeMetrics?: () => PlaceMetrics;
+  readonly machineMetrics?: () => MachineMetrics;
 }
 
 /** A whole server on a clock that stands still, with a repository in memory and a backend that plays a script. */
@@ -119,6 +126,9 @@ export interface ServerBench {
   readonly logger: CollectingLogger;
   /** Everything but log lines, as far as it happened. */
   readonly events: readonly ServerEvent[];
+  readonly tracing: Tracing;
+  /** Those that are whole. */
+  readonly traces: readonly Trace[];
   /** Instances made and not yet disposed. */
   readonly liveInstances: number;
   /** Starts the server; waits for it. */
@@ -158,8 +168,16 @@ export function createServerBench(bench: ServerBenchOptions = {}): ServerBench {
   const backend = createFakeBackend({ ...bench.backend, clock });
   const live = new Set<ModelInstance>();
   const events: ServerEvent[] = [];
+  const traces: Trace[] = [];
+  const options: ServerOptions = { ...SERVER_OPTIONS, ...bench.options };
+  const { traceConfig } = options;
+  const control = createTraceControl({ config: traceConfig });
+  const sink = { collect: (trace: Trace) => void traces.push(trace), settingEnded: () => undefined };
+  const serves = (modelName: string): boolean => server.serves(modelName);
+  const tracing = createTracing({ control, mode: traceConfig.mode, sink, clock, serves });
   const server = createInferenceServer({
-    options: { ...SERVER_OPTIONS, ...bench.options },
+    options,
+    traces: { control, tracing },
     sources: [repository, ...(bench.moreRepositories ?? [])],
     store,
     digest: quickDigest,
@@ -171,6 +189,8 @@ export function createServerBench(bench: ServerBenchOptions = {}): ServerBench {
     ...(bench.inherited === undefined ? {} : { inherited: bench.inherited }),
     ...(bench.storeLocks === undefined ? {} : { storeLocks: bench.storeLocks }),
     ...(bench.keptFiles === undefined ? {} : { keptFiles: bench.keptFiles }),
+    ...(bench.placeMetrics === undefined ? {} : { placeMetrics: bench.placeMetrics }),
+    ...(bench.machineMetrics === undefined ? {} : { machineMetrics: bench.machineMetrics }),
   });
   server.subscribe((event) => {
     if (event.kind !== "log") events.push(event);
@@ -183,6 +203,8 @@ export function createServerBench(bench: ServerBenchOptions = {}): ServerBench {
     backend,
     logger,
     events,
+    tracing,
+    traces,
     get liveInstances() {
       return live.size;
     },

@@ -1,7 +1,7 @@
 import type { InstanceOutcome, InstanceRequest } from "@naiad/core";
 import type { Tensor } from "@naiad/protocol";
 import { typedElements } from "@naiad/protocol";
-import type { FakeAnswer, FakeExecution } from "./fake-backend.ts";
+import type { FakeAnswer, FakeExecution } from "./fake-answer.ts";
 
 /**
  * The configuration of a model with one state: `y` is the sum of all inputs `x` of the sequence so far, and so is the

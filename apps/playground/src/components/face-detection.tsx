@@ -1,16 +1,21 @@
 import sample from "../../node_modules/@vladmandic/face-api/demo/sample1.jpg?url";
-import type { DragEvent, ReactElement } from "react";
+import type { ReactElement } from "react";
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { Face } from "../lib/blazeface.ts";
 import { decodeFaces } from "../lib/blazeface.ts";
+import { openFile } from "../lib/open-file.ts";
 import { squareTensor, unfit } from "../lib/square-image.ts";
 import { textOf } from "../lib/use-server.ts";
 import type { InferResult } from "../lib/v2.ts";
 import { infer } from "../lib/v2.ts";
 import type { RunnerProps } from "./model-view.tsx";
+import { FileDrop } from "./file-drop.tsx";
+import { PictureSource } from "./picture-source.tsx";
 
 /** Side of each model's input in pixels. */
 const SIZES: Readonly<Record<string, number>> = { blazeface: 128, blazeface_back: 256 };
+
+const SAMPLES = [{ label: "Sample photo", open: () => openFile(sample) }];
 
 /** How often the exchange and the statistics of the camera's pictures are shown: each time costs requests of its own. */
 const SHOWN_EVERY_MS = 1_000;
@@ -76,12 +81,6 @@ export function FaceDetection({ model, perform }: RunnerProps): ReactElement {
     [detect, perform, show],
   );
 
-  const lookAtSample = async (): Promise<void> => {
-    setCamera(undefined);
-    const response = await fetch(sample);
-    await look(await response.blob());
-  };
-
   useEffect(() => {
     if (camera === undefined) return;
     const ended = new AbortController();
@@ -124,30 +123,15 @@ export function FaceDetection({ model, perform }: RunnerProps): ReactElement {
     }
   };
 
-  const drop = (event: DragEvent): void => {
-    event.preventDefault();
-    const file = [...event.dataTransfer.files].find(({ type }) => type.startsWith("image/"));
-    if (file !== undefined) void look(file);
+  const lookAt = (picture: Blob): void => {
+    setCamera(undefined);
+    void look(picture);
   };
 
   return (
-    <div className="faces">
+    <FileDrop className="faces" onFile={lookAt}>
       <div className="actions">
-        <button type="button" className="primary" onClick={() => void lookAtSample()}>
-          Sample photo
-        </button>
-        <label className="button">
-          Choose a photo
-          <input
-            type="file"
-            accept="image/*"
-            hidden
-            onChange={(event) => {
-              const [file] = event.target.files ?? [];
-              if (file !== undefined) void look(file);
-            }}
-          />
-        </label>
+        <PictureSource samples={SAMPLES} onPicture={lookAt} />
         <button type="button" onClick={() => void toggleCamera()}>
           {camera === undefined ? "Camera" : "Stop the camera"}
         </button>
@@ -162,15 +146,8 @@ export function FaceDetection({ model, perform }: RunnerProps): ReactElement {
           {problem}
         </p>
       )}
-      <canvas
-        ref={canvas}
-        width={640}
-        height={360}
-        aria-label="Photo"
-        onDragOver={(event) => event.preventDefault()}
-        onDrop={drop}
-      />
-    </div>
+      <canvas ref={canvas} width={640} height={360} aria-label="Photo" />
+    </FileDrop>
   );
 }
 

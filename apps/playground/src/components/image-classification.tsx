@@ -4,9 +4,11 @@ import type { ReactElement } from "react";
 import { useEffect, useState } from "react";
 import type { StepTimes } from "../lib/measure-steps.ts";
 import { measureSteps } from "../lib/measure-steps.ts";
+import { openFile } from "../lib/open-file.ts";
 import type { InferResult } from "../lib/v2.ts";
 import { infer } from "../lib/v2.ts";
 import type { RunnerProps } from "./model-view.tsx";
+import { FileDrop } from "./file-drop.tsx";
 import { PictureSource } from "./picture-source.tsx";
 import { PipelineSteps } from "./pipeline-steps.tsx";
 
@@ -16,10 +18,9 @@ const STEPS = [
   { model: "image_label", does: "names the likeliest" },
 ];
 
-const open = async (url: string): Promise<Blob> => await (await fetch(url)).blob();
 const SAMPLES = [
-  { label: "Cup", open: () => open(coffee) },
-  { label: "Cat", open: () => open(cat) },
+  { label: "Cup", open: () => openFile(coffee) },
+  { label: "Cat", open: () => openFile(cat) },
 ];
 /** Requests at once of the button that shows how they share executions. */
 const MANY = 12;
@@ -53,15 +54,7 @@ export function ImageClassification({ model, perform }: RunnerProps): ReactEleme
   };
 
   return (
-    <div
-      className="pipeline"
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => {
-        event.preventDefault();
-        const [file] = event.dataTransfer.files;
-        if (file !== undefined) void classify(file);
-      }}
-    >
+    <FileDrop className="pipeline" onFile={(file) => void classify(file)}>
       <div className="actions">
         <PictureSource samples={SAMPLES} onPicture={(file) => void classify(file)} />
         <button
@@ -85,7 +78,7 @@ export function ImageClassification({ model, perform }: RunnerProps): ReactEleme
         </div>
       )}
       <PipelineSteps steps={STEPS} times={times} />
-    </div>
+    </FileDrop>
   );
 }
 

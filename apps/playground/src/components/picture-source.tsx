@@ -1,4 +1,5 @@
 import type { ReactElement } from "react";
+import { FileButton } from "./file-button.tsx";
 
 /** Buttons that bring a picture file: samples, and one of the visitor's own. */
 export function PictureSource({
@@ -20,19 +21,7 @@ export function PictureSource({
           {label}
         </button>
       ))}
-      <label className="button">
-        Choose a picture
-        <input
-          type="file"
-          accept="image/*"
-          hidden
-          onChange={(event) => {
-            const [file] = event.target.files ?? [];
-            event.target.value = "";
-            if (file !== undefined) onPicture(file);
-          }}
-        />
-      </label>
+      <FileButton label="Choose a picture" accept="image/*" onFile={onPicture} />
     </>
   );
 }

@@ -11,7 +11,8 @@ import type { EmbeddedPiece } from "./embedding-chart.tsx";
 import { EmbeddingChart } from "./embedding-chart.tsx";
 import type { RunnerProps } from "./model-view.tsx";
 import { PipelineSteps } from "./pipeline-steps.tsx";
-import { SoundDrop, SoundSource } from "./sound-source.tsx";
+import { FileDrop } from "./file-drop.tsx";
+import { SoundSource } from "./sound-source.tsx";
 import { VoiceChart } from "./voice-chart.tsx";
 
 const STEPS = [
@@ -63,7 +64,7 @@ export function SoundFeatures({ model, perform }: RunnerProps): ReactElement {
   });
 
   return (
-    <SoundDrop className="pipeline voice" listening={listening}>
+    <FileDrop className="pipeline voice" onFile={listening.followFile}>
       <VoiceChart moments={heard.moments} />
       <EmbeddingChart pieces={heard.pieces} />
       <SoundSource listening={listening}>
@@ -76,7 +77,7 @@ export function SoundFeatures({ model, perform }: RunnerProps): ReactElement {
         )}
       </SoundSource>
       <PipelineSteps steps={STEPS} times={times} />
-    </SoundDrop>
+    </FileDrop>
   );
 }
 

@@ -6,6 +6,7 @@ import { samplePage } from "../lib/sample-page.ts";
 import type { InferResult } from "../lib/v2.ts";
 import { infer } from "../lib/v2.ts";
 import type { RunnerProps } from "./model-view.tsx";
+import { FileDrop } from "./file-drop.tsx";
 import { PictureSource } from "./picture-source.tsx";
 import { PipelineSteps } from "./pipeline-steps.tsx";
 
@@ -51,15 +52,7 @@ export function TextReading({ model, perform }: RunnerProps): ReactElement {
   };
 
   return (
-    <div
-      className="pipeline"
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => {
-        event.preventDefault();
-        const [file] = event.dataTransfer.files;
-        if (file !== undefined) void read(file);
-      }}
-    >
+    <FileDrop className="pipeline" onFile={(file) => void read(file)}>
       <div className="actions">
         <PictureSource samples={SAMPLES} onPicture={(file) => void read(file)} />
         <span className="quiet">A page, a sign, a label: choose a picture, or drop one here.</span>
@@ -78,7 +71,7 @@ export function TextReading({ model, perform }: RunnerProps): ReactElement {
         </ol>
       )}
       <PipelineSteps steps={STEPS} times={times} />
-    </div>
+    </FileDrop>
   );
 }
 

@@ -6,7 +6,8 @@ import { FRAME, SAMPLE_RATE } from "../lib/sound.ts";
 import { useListening } from "../lib/use-listening.ts";
 import type { InferResult } from "../lib/v2.ts";
 import type { RunnerProps } from "./model-view.tsx";
-import { SoundDrop, SoundSource } from "./sound-source.tsx";
+import { FileDrop } from "./file-drop.tsx";
+import { SoundSource } from "./sound-source.tsx";
 import { VoiceChart } from "./voice-chart.tsx";
 
 /** Frames that are kept: a minute and a half. */
@@ -29,7 +30,7 @@ export function VoiceDetection({ model, perform }: RunnerProps): ReactElement {
   });
 
   return (
-    <SoundDrop className="voice" listening={listening}>
+    <FileDrop className="voice" onFile={listening.followFile}>
       <VoiceChart moments={moments} />
       <SoundSource listening={listening}>
         {moments.length === 0 ? (
@@ -38,7 +39,7 @@ export function VoiceDetection({ model, perform }: RunnerProps): ReactElement {
           <output data-testid="speech">{summary(moments)}</output>
         )}
       </SoundSource>
-    </SoundDrop>
+    </FileDrop>
   );
 }
 

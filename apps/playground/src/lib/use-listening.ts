@@ -19,7 +19,7 @@ export interface Listening {
   readonly source: SoundSource | undefined;
   /** Stops what is listened to, and follows this. */
   follow(source: SoundSource, open: OpenSound): void;
-  followFile(file: Blob): void;
+  readonly followFile: (file: Blob) => void;
   stop(): void;
 }
 

@@ -18,14 +18,27 @@ export interface InferenceRequest {
   readonly flags: number;
   /** Microseconds that the client gives it; 0: any time. */
   readonly timeout: number;
+  /** 0: the model's default level. */
+  readonly priority: number;
   readonly parameters: Readonly<Record<string, RequestParameter>>;
   /** Fires when nobody waits for the answer any more; any answer will do then. */
   readonly signal: AbortSignal;
   isCancelled(): boolean;
+  /**
+   * To be handed on with requests that the model makes for this one, so that they are traced with it. `undefined` where it is
+   * not traced.
+   */
+  trace(): InferenceTrace | undefined;
   /** For answers one by one. `execute` gives null in the place of this request's response then. */
   getResponseSender(): ResponseSender;
   /** `triton.REQUEST_RELEASE_RESCHEDULE`: executed again later. Only with `iterative_sequence`. */
   setReleaseFlags(flags: number): void;
+}
+
+/** The trace of a request, while it is worked on. */
+export interface InferenceTrace {
+  /** What goes on now. Where traces are spans, from `<name>_START` to `<name>_END` is one. */
+  reportActivity(name: string): void;
 }
 
 export interface ResponseSender {
@@ -104,6 +117,8 @@ export interface InferRequest {
   readonly parameters?: Readonly<Record<string, RequestParameter>>;
   /** Gives the request up, for example `request.signal`. */
   readonly signal?: AbortSignal;
+  /** Of the request that this one is made for: `request.trace()`. */
+  readonly trace?: InferenceTrace | undefined;
 }
 
 export interface LoadModelOptions {

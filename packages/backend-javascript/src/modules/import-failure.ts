@@ -2,6 +2,7 @@ import { InferenceError } from "@naiad/protocol";
 import { failureText, framesOf } from "../describe-failure.ts";
 import { checkImports } from "./check-imports.ts";
 import type { CodeLocation, CodePlatform } from "./load-code.ts";
+import { syntaxErrorPlace } from "./syntax-error-place.ts";
 
 /** Where a model's main module is imported from. */
 export interface ModuleAddress {
@@ -31,6 +32,10 @@ export async function importFailure(
     if (file !== undefined) {
       const text = address.withPaths(failureText(thrown, []));
       return internal(`${file}:${place?.line ?? 1}:${place?.column ?? 1}: ${text}`, thrown);
+    }
+    if (platform.placeInText !== undefined) {
+      const found = await syntaxErrorPlace(path, files, platform.placeInText).catch(() => undefined);
+      if (found !== undefined) return internal(`${found}: ${failureText(thrown, [])}`, thrown);
     }
   }
   if (frames.length === 0 && thrown instanceof Error) {

@@ -122,6 +122,32 @@ describe("modules that do not load", () => {
     await expect(loadCode(directory(files), served(thrown))).rejects.toThrow("1/dep.js is no module");
   });
 
+  it("name the place where only the platform can find it, of the file that is no JavaScript", async () => {
+    const files = {
+      "1/model.js": `import "./a.js";\nimport "./data.json" with { type: "json" };\nimport "./b.js";`,
+      "1/a.js": `import "./model.js";`,
+      "1/data.json": "{",
+      "1/b.js": "let b = ;",
+    };
+    const thrown = Object.assign(new SyntaxError("Unexpected token ';'"), { stack: "" });
+    const looked: string[] = [];
+    const platform = (bad: string): CodePlatform => ({
+      ...served(thrown),
+      placeInText: (text) => {
+        looked.push(text);
+        return Promise.resolve(text === bad ? { line: 1, column: 9 } : undefined);
+      },
+    });
+    await expect(loadCode(directory(files), platform("let b = ;"))).rejects.toMatchObject({
+      code: "INTERNAL",
+      message: "1/b.js:1:9: SyntaxError: Unexpected token ';'",
+    });
+    expect(looked).toEqual([files["1/model.js"], files["1/a.js"], files["1/b.js"]]);
+    await expect(loadCode(directory(files), platform("none"))).rejects.toThrow(
+      /^SyntaxError: Unexpected token ';'$/,
+    );
+  });
+
   it("name their importer where they export something else, by their paths", async () => {
     const files = { "1/model.js": `import { b } from "./dep.js";`, "1/dep.js": "export const a = 1;" };
     const urls: string[] = [];

@@ -7,11 +7,14 @@ import type { MakeModuleUrl } from "./assemble-modules.ts";
 import type { ModuleAddress } from "./import-failure.ts";
 import { importFailure } from "./import-failure.ts";
 
-/** A place in a module, counted from 1. */
-interface ModulePlace {
-  readonly url: string;
+/** A place in a text, counted from 1. */
+interface TextPlace {
   readonly line: number;
   readonly column: number;
+}
+
+interface ModulePlace extends TextPlace {
+  readonly url: string;
 }
 
 export interface CodePlatform {
@@ -22,6 +25,8 @@ export interface CodePlatform {
   readonly isServed?: (url: string) => Promise<boolean>;
   /** Where a module is no JavaScript: the error itself does not tell. Absent where the platform does not tell either. */
   readonly placeOf?: (thrown: SyntaxError) => ModulePlace | undefined;
+  /** Where the text of a module is no JavaScript, if it is none. Runs nothing of it. Absent where errors tell their places. */
+  readonly placeInText?: (text: string) => Promise<TextPlace | undefined>;
 }
 
 export interface CodeLocation {

@@ -1,8 +1,9 @@
 import type { ModelConfig, ModelSignature } from "@naiad/model-config";
-import type { RequestRateLimit, Tensor } from "@naiad/protocol";
+import type { RequestRateLimit } from "@naiad/protocol";
 import { InferenceError, requestIdPrefix } from "@naiad/protocol";
 import type { Clock } from "../ports.ts";
 import type { ValidRequest } from "../scheduling/scheduler.ts";
+import { hostBytes } from "../scheduling/tensor-bytes.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import type { RequestRates } from "./request-rates.ts";
 import { requestRatesOf } from "./request-rates.ts";
@@ -75,7 +76,7 @@ export function createAdmission({ budget, requestRateLimit, clock }: AdmissionOp
 
   return {
     admit: (request, model) => {
-      const bytes = REQUEST_BYTES + byteLengthOf(request.inputs);
+      const bytes = REQUEST_BYTES + hostBytes(request.inputs);
       if (!budget.fits(bytes)) {
         throw new InferenceError("UNAVAILABLE", `${requestIdPrefix(request.id)}Exceeds maximum queue size`);
       }
@@ -113,8 +114,3 @@ function levelOf({ priority }: ValidRequest, { priority: { levels, defaultLevel 
  * the memory and count as nothing.
  */
 const REQUEST_BYTES = 4096;
-
-/** What lies on a device takes no memory of the server's. */
-function byteLengthOf(inputs: readonly Tensor[]): number {
-  return inputs.reduce((sum, input) => sum + (input.kind === "bytes" ? input.bytes.byteLength : 0), 0);
-}

@@ -1,8 +1,7 @@
-import type { InferenceStreamResponse } from "@naiad/protocol";
-import { InferenceError } from "@naiad/protocol";
 import type { FakeAnswer, FakeStep, MemoryModel, ServerBench } from "@naiad/testing";
-import { createServerBench, echoedValue, echoModel, ensembleModel } from "@naiad/testing";
+import { createServerBench, echoModel, ensembleModel } from "@naiad/testing";
 import { describe, expect, it } from "vitest";
+import { readAll } from "../../test/read-all.ts";
 
 const MS = 1e6;
 const END: FakeStep = { kind: "end" };
@@ -51,18 +50,6 @@ async function start({
   await bench.start();
   await bench.load("e");
   return bench;
-}
-
-/** Numbers of the responses, and at last the code and text of what ended them. */
-async function readAll(responses: AsyncIterable<InferenceStreamResponse>): Promise<readonly unknown[]> {
-  const read: unknown[] = [];
-  try {
-    for await (const response of responses) read.push(response.error?.code ?? echoedValue(response));
-  } catch (thrown) {
-    const { code, message } = InferenceError.from(thrown);
-    read.push(`${code} ${message}`);
-  }
-  return read;
 }
 
 const executionsOfSink = ({ backend }: ServerBench): number =>

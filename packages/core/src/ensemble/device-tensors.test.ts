@@ -66,7 +66,8 @@ describe("tensors between steps on one device", () => {
     const answer = bench.infer("e", 7);
     await bench.until(() => bench.backend.executions.length === 2);
     expect(bench.backend.deviceMemories.liveCount).toBe(1);
-    expect(bench.server.instances().find(({ modelName }) => modelName === "first")?.deviceTensors).toBe(1);
+    const first = bench.server.instances().find(({ modelName }) => modelName === "first");
+    expect(first).toMatchObject({ deviceTensors: 1, deviceBytes: 4 });
     await bench.finish();
     expect(echoedValue(await answer)).toBe(7);
     expectNothingLeft(bench);

@@ -46,7 +46,7 @@ export function runEnsemble(
   { plan, signature, find, slots, clock }: EnsembleRunContext,
   finish: (result: EnsembleResult) => void,
 ): void {
-  const { request, signal } = scheduled;
+  const { request, signal, trace } = scheduled;
   const times = { computeInputNs: 0, computeInferNs: 0, computeOutputNs: 0 };
   const events: EnsembleEvent[] = [];
   const leases = createDeviceLeases();
@@ -153,6 +153,7 @@ export function runEnsemble(
       {
         request,
         signal,
+        trace,
         clock,
         target: () => ({ model: models.of(step), keepOnDevice: keepOnDevice(step) }),
       },

@@ -40,6 +40,7 @@ export class EnsembleScheduler implements Scheduler {
     if (this.#stopped) throw schedulerStopped(request.id);
     if (signal.aborted) throw cancelled(request.id);
     this.#inflightCount += 1;
+    scheduled.trace?.queued(scheduled.startNs, request.inputs);
     let isEnqueuing = true;
     const counted = this.#counted(scheduled);
     runEnsemble(counted, { ...this.#options, slots: this.#slots }, (result) => {

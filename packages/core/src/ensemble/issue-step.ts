@@ -2,6 +2,7 @@ import { InferenceError } from "@naiad/protocol";
 import type { ServingVersion } from "../lifecycle/serving-version.ts";
 import type { Clock } from "../ports.ts";
 import type { RequestOutcome, StreamedResponse, ValidRequest } from "../scheduling/scheduler.ts";
+import type { RequestTrace } from "../trace/request-trace.ts";
 import type { EnsembleEvent, IssuedStep } from "./ensemble-state.ts";
 import type { ModelResponse, StepTarget } from "./step-request.ts";
 import { stepRequest, stepResponse } from "./step-request.ts";
@@ -10,6 +11,8 @@ export interface StepContext {
   /** Of the ensemble. */
   readonly request: ValidRequest;
   readonly signal: AbortSignal;
+  /** Of the ensemble's request. */
+  readonly trace: RequestTrace | undefined;
   readonly clock: Clock;
   /** Asked once; where it throws the step fails. */
   readonly target: () => StepTarget & { readonly model: ServingVersion };
@@ -30,10 +33,11 @@ export interface StepListener {
 /** Hands the request of a step to the scheduler of its model. */
 export function issueStep(
   issued: IssuedStep,
-  { request, signal, clock, target }: StepContext,
+  { request, signal, trace: parent, clock, target }: StepContext,
   { onEvent, room, onSuccess, onEnd }: StepListener,
 ): void {
   const { decoupled } = issued.step;
+  let trace: RequestTrace | undefined;
   const fail = (thrown: unknown): void => {
     onEnd({ kind: "failed", issued, error: InferenceError.from(thrown) });
   };
@@ -73,14 +77,19 @@ export function issueStep(
         fail(thrown);
       }
     };
-    model.scheduler.enqueue({
+    const startNs = clock.nowNs();
+    const { modelName, version, scheduler } = model;
+    trace = parent?.child().begin({ modelName, version, requestId: inner.id }, startNs);
+    scheduler.enqueue({
       request: inner,
       signal,
-      startNs: clock.nowNs(),
+      startNs,
+      trace,
       ...(decoupled && { onResponse }),
       respond,
     });
   } catch (thrown) {
+    trace?.finish();
     fail(thrown);
   }
 }

@@ -3,25 +3,17 @@ import { InferenceError } from "@naiad/protocol";
 import type { ServerBench, ServerBenchOptions } from "@naiad/testing";
 import { createServerBench, echoedValue, echoModel } from "@naiad/testing";
 import { describe, expect, it } from "vitest";
+import { configJson } from "../../test/load-request.ts";
 import { createMemoryFileStore } from "../repository/memory-file-store.ts";
 
 const { signal } = new AbortController();
-
-function configJson(changes: object = {}): string {
-  return JSON.stringify({
-    backend: "fake",
-    max_batch_size: 7,
-    input: [{ name: "x", data_type: "TYPE_INT32", dims: [1] }],
-    output: [{ name: "y", data_type: "TYPE_INT32", dims: [1] }],
-    ...changes,
-  });
-}
+const SEVEN_ROWS = configJson({ max_batch_size: 7 });
 
 function upload(
   bench: ServerBench,
   modelName: string,
   files: Readonly<Record<string, string>>,
-  config = configJson(),
+  config = SEVEN_ROWS,
 ): Promise<unknown> {
   const bytes = Object.entries(files).map(([path, text]) => [path, new TextEncoder().encode(text)] as const);
   const request = { modelName, config, files: Object.fromEntries(bytes) };
@@ -62,12 +54,12 @@ describe("what a server serves", () => {
     const bench = createServerBench({ models: { plain: echoModel(), changed: echoModel() } });
     await bench.start();
     await bench.load("plain");
-    await bench.load("changed", configJson());
+    await bench.load("changed", SEVEN_ROWS);
     await upload(bench, "up", { "1/w": "weights", "labels.txt": "cat" });
     const [changed, plain, up] = bench.server.servedModels();
     expect(plain).toEqual({ modelName: "plain" });
-    expect(changed).toEqual({ modelName: "changed", config: configJson() });
-    expect(up).toMatchObject({ modelName: "up", config: configJson() });
+    expect(changed).toEqual({ modelName: "changed", config: SEVEN_ROWS });
+    expect(up).toMatchObject({ modelName: "up", config: SEVEN_ROWS });
     expect(up?.files?.map(({ path, size }) => [path, size])).toEqual([
       ["1/w", 7],
       ["labels.txt", 3],
@@ -85,8 +77,8 @@ describe("what a server serves", () => {
       if (event.kind === "model" && event.state === "READY") told.push(...bench.server.servedModels());
     });
     await bench.load("m");
-    await bench.load("m", configJson());
-    expect(told).toEqual([{ modelName: "m" }, { modelName: "m", config: configJson() }]);
+    await bench.load("m", SEVEN_ROWS);
+    expect(told).toEqual([{ modelName: "m" }, { modelName: "m", config: SEVEN_ROWS }]);
   });
 
   it("stays what it was when an override fails", async () => {
@@ -99,12 +91,12 @@ describe("what a server serves", () => {
       },
     });
     await bench.start();
-    await bench.load("m", configJson());
+    await bench.load("m", SEVEN_ROWS);
     isBroken = true;
     await expect(bench.load("m")).rejects.toThrow("Internal: broken");
     await expect(upload(bench, "m", { "1/w": "" })).rejects.toThrow("Internal: broken");
     await expect(upload(bench, "m", { "../w": "" })).rejects.toThrow("must stay within model directory");
-    expect(bench.server.servedModels()).toEqual([{ modelName: "m", config: configJson() }]);
+    expect(bench.server.servedModels()).toEqual([{ modelName: "m", config: SEVEN_ROWS }]);
     expect(await maxBatchSize(bench, "m")).toBe(7);
   });
 });
@@ -114,7 +106,7 @@ describe("a server that takes over", () => {
     const models = { changed: echoModel(), other: echoModel() };
     const first = createServerBench({ models });
     await first.start();
-    await first.load("changed", configJson());
+    await first.load("changed", SEVEN_ROWS);
     await upload(first, "up", { "1/w": "weights" }, configJson({ max_batch_size: 5 }));
     const { bench, seen } = await successorOf(first, { models, options: { loadModels: ["other"] } });
     expect(await bench.index()).toEqual(["changed:1 READY", "other"]);

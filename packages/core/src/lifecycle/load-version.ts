@@ -20,6 +20,7 @@ import { gpuContext, placeInstances } from "../scheduling/place-instances.ts";
 import type { ResponseCache } from "../scheduling/response-cache/response-cache.ts";
 import { checkLimits, gpuProblem } from "./check-limits.ts";
 import { findBackend } from "./find-backend.ts";
+import { foundTensors } from "./found-tensors.ts";
 import { loadEnsemble } from "./load-ensemble.ts";
 import type { ServingVersion } from "./serving-version.ts";
 import { startServing } from "./start-serving.ts";
@@ -113,6 +114,8 @@ async function loadInUse(
   assertNoIssues(issues.filter(({ path }) => !path.startsWith("instance_group")));
   const instances = planned.map((instance) => keepOffUnfitGpu(instance, config, context));
   for (const warning of metricControlWarnings(config)) logger.log("warning", warning);
+  const found = foundTensors(source.written, config);
+  if (found !== undefined) logger.log("info", found);
 
   const totalBytes = files.entries.reduce((sum, { size }) => sum + size, 0);
   const path = joinedPath(String(version), config.defaultModelFilename) ?? String(version);

@@ -164,7 +164,9 @@ export function createModelLifecycle({
     { fingerprint, plan }: { readonly fingerprint: string | undefined; readonly plan: LoadPlan },
     signal: AbortSignal,
   ): Promise<void> {
-    logger.log("info", `loading: ${plan.versions.map((v) => `${modelName}:${String(v)}`).join(", ")}`);
+    if (plan.versions.length > 0) {
+      logger.log("info", `loading: ${plan.versions.map((v) => `${modelName}:${String(v)}`).join(", ")}`);
+    }
     entry.fingerprint = undefined;
     try {
       await limit.run(() => entry.versions.load(plan, signal));

@@ -2,12 +2,12 @@ import type { WireError } from "@naiad/protocol";
 import { InferenceError, requestIdPrefix } from "@naiad/protocol";
 import type { Clock, DeviceMemory, ExecutionTimes, InstanceOutcome, Logger } from "../ports.ts";
 import type { ModelStatisticsRecorder } from "../statistics/model-statistics.ts";
-import type { CompletedExecution, DecoupledEnd, DecoupledResponse } from "./work-source.ts";
 import { disposeTensors } from "./counted-device-memory.ts";
 import { deliver, deliverResponse } from "./deliver.ts";
 import { OrderedAnswers } from "./ordered-answers.ts";
 import type { QueuedRequest } from "./queued-request.ts";
 import type { FailureReason, RequestOutcome, ScheduledRequest, StreamedResponse } from "./scheduler.ts";
+import type { CompletedExecution, DecoupledEnd, DecoupledResponse, WorkAnswers } from "./work-source.ts";
 
 export interface AcceptedRequestsOptions {
   readonly modelName: string;
@@ -24,7 +24,7 @@ export interface AcceptedRequestsOptions {
  * The requests that a scheduler has taken over: sees that each is answered exactly once, at once when it is cancelled,
  * and that statistics are told. A request that is cancelled while it executes is answered too; its result is dropped.
  */
-export class AcceptedRequests {
+export class AcceptedRequests implements WorkAnswers {
   readonly #options: AcceptedRequestsOptions;
   /** By instance where answers are ordered from dispatch, else one of no name. */
   readonly #lines = new Map<string, OrderedAnswers<QueuedRequest>>();
@@ -53,8 +53,9 @@ export class AcceptedRequests {
   /** From here on the request will be answered. */
   add(request: QueuedRequest): void {
     this.#inflightCount += 1;
-    request.pendingIn = this.#options.statistics.pending;
-    request.pendingIn.value += 1;
+    const { trace } = request.scheduled;
+    trace?.queued(request.enqueueNs, request.scheduled.request.inputs);
+    request.beginPending(this.#options.statistics.pending);
     if (this.#options.ordering === "acceptance") this.#expect(request, "");
     const onAbort = (): void => {
       request.cancelledNs = this.#options.clock.nowNs();
@@ -109,13 +110,13 @@ export class AcceptedRequests {
         continue;
       }
       request.disposeAnswer = dispose;
+      request.scheduled.trace?.computed(startNs, times);
       this.#inTurn(request, () => {
         this.#answerWithOutcome(request, outcome, charged);
       });
     }
   }
 
-  /** A response of a decoupled request. Resolves when there is room for another, at once where nobody waits any more. */
   respond(request: QueuedRequest, response: DecoupledResponse): Promise<void> {
     if (request.answered) return Promise.resolve();
     const outcome = streamed(response);
@@ -129,7 +130,6 @@ export class AcceptedRequests {
     });
   }
 
-  /** A decoupled request has had its last response. */
   end(request: QueuedRequest, { times, flag }: DecoupledEnd): void {
     if (request.answered) {
       this.#cleanedUp(request);
@@ -137,6 +137,7 @@ export class AcceptedRequests {
     }
     const { statistics } = this.#options;
     const durationNs = this.#lapse(request);
+    request.scheduled.trace?.computed(request.enqueueNs + times.queueNs, times);
     this.#inTurn(request, () => {
       const index = request.responseCount;
       if (flag === "alone") statistics.streamed({ kind: "empty_response", index, durationNs });

@@ -1,15 +1,18 @@
 import type { Tensor } from "@naiad/protocol";
 import type { DeviceMemory, InstanceOutcome } from "../ports.ts";
+import { deviceBytes } from "./tensor-bytes.ts";
 
 /** The device memory of one instance, which knows how many tensors of its lie there. */
 export interface CountedDeviceMemory extends DeviceMemory {
   readonly count: number;
+  readonly bytes: number;
   /** An execution of the instance has given these: whoever gets them disposes them. */
   add(outcomes: readonly InstanceOutcome[]): void;
 }
 
 export function countDeviceTensors(memory: DeviceMemory): CountedDeviceMemory {
   let count = 0;
+  let bytes = 0;
   return {
     worker: memory.worker,
     get isLost() {
@@ -18,13 +21,19 @@ export function countDeviceTensors(memory: DeviceMemory): CountedDeviceMemory {
     get count() {
       return count;
     },
+    get bytes() {
+      return bytes;
+    },
     add(outcomes) {
       for (const outcome of outcomes) {
-        if ("outputs" in outcome) count += outcome.outputs.filter(({ kind }) => kind === "device").length;
+        if (!("outputs" in outcome)) continue;
+        count += outcome.outputs.filter(({ kind }) => kind === "device").length;
+        bytes += deviceBytes(outcome.outputs);
       }
     },
     dispose(tensor) {
       count -= 1;
+      bytes -= deviceBytes([tensor]);
       memory.dispose(tensor);
     },
   };

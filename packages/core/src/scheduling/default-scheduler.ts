@@ -2,16 +2,17 @@ import type { InferenceError } from "@naiad/protocol";
 import { AcceptedRequests } from "./accepted-requests.ts";
 import { PLAIN_QUEUE } from "./batching-config.ts";
 import type { SchedulerOptions } from "./scheduler-options.ts";
-import type { CompletedExecution, DecoupledEnd, DecoupledResponse, WorkSource } from "./work-source.ts";
 import { QueuedRequest } from "./queued-request.ts";
 import { RequestQueue } from "./request-queue.ts";
 import type { ScheduledRequest, Scheduler } from "./scheduler.ts";
+import type { WorkAnswers, WorkSource } from "./work-source.ts";
 
 /**
  * Triton's scheduler for a model that configures none: every request is executed by itself, first come first served
  * across the instances. Priorities, timeouts and queue policies do not apply.
  */
 export class DefaultScheduler implements Scheduler, WorkSource {
+  readonly answers: WorkAnswers;
   readonly #options: SchedulerOptions;
   readonly #queue = new RequestQueue(PLAIN_QUEUE);
   readonly #accepted: AcceptedRequests;
@@ -29,6 +30,7 @@ export class DefaultScheduler implements Scheduler, WorkSource {
         this.#queue.remove(request);
       },
     });
+    this.answers = this.#accepted;
     group.serve(this);
   }
 
@@ -61,18 +63,6 @@ export class DefaultScheduler implements Scheduler, WorkSource {
 
   hasWork(): boolean {
     return this.#queue.size > 0;
-  }
-
-  completed(execution: CompletedExecution): void {
-    this.#accepted.complete(execution);
-  }
-
-  responded(request: QueuedRequest, response: DecoupledResponse): Promise<void> {
-    return this.#accepted.respond(request, response);
-  }
-
-  ended(request: QueuedRequest, end: DecoupledEnd): void {
-    this.#accepted.end(request, end);
   }
 
   failed(request: QueuedRequest, error: InferenceError): void {

@@ -1,36 +1,14 @@
-import type { SchedulerFixture, SchedulerFixtureOptions, SentRequest } from "@naiad/testing";
-import { answerTexts, createSchedulerFixture, executedIds, executedSizes } from "@naiad/testing";
+import type { SentRequest } from "@naiad/testing";
+import { answerTexts, executedIds, executedSizes } from "@naiad/testing";
 import { describe, expect, it } from "vitest";
+import { startDynamicBatcher } from "../../test/dynamic-batcher.ts";
 
 const US = 1_000;
 const MS = 1_000_000;
 
-function config(options: {
-  readonly maxBatchSize?: number;
-  readonly batching?: string;
-  readonly dims?: string;
-  readonly inputs?: string;
-}): string {
-  const { maxBatchSize = 8, batching = "", dims = "1" } = options;
-  const inputs = options.inputs ?? `input { name: "X" data_type: TYPE_FP32 dims: [${dims}] }`;
-  return `
-    name: "m" backend: "fake" max_batch_size: ${maxBatchSize}
-    ${inputs}
-    output { name: "Y" data_type: TYPE_FP32 dims: [-1] }
-    dynamic_batching { ${batching} }`;
-}
-
-/** Executions take 10 ms unless a test says otherwise. */
-function start(
-  model: Parameters<typeof config>[0],
-  options: Partial<SchedulerFixtureOptions> = {},
-): Promise<SchedulerFixture> {
-  return createSchedulerFixture({ latencyNs: 10 * MS, ...options, config: config(model) });
-}
-
 describe("without a delay", () => {
   it("executes the first request alone at once and what came meanwhile together", async () => {
-    const fixture = await start({});
+    const fixture = await startDynamicBatcher({});
     const sent = fixture.sendMany(6);
     expect(executedIds(fixture)).toEqual(["1"]);
 
@@ -41,14 +19,14 @@ describe("without a delay", () => {
   });
 
   it("never exceeds the maximum", async () => {
-    const fixture = await start({});
+    const fixture = await startDynamicBatcher({});
     fixture.sendMany(20);
     await fixture.clock.drain();
     expect(executedSizes(fixture)).toEqual([1, 8, 8, 3]);
   });
 
   it("cuts at preferred sizes: six queued become four and two", async () => {
-    const fixture = await start({
+    const fixture = await startDynamicBatcher({
       batching: "preferred_batch_size: [4, 8] default_queue_policy { max_queue_size: 100 }",
     });
     fixture.send();
@@ -61,7 +39,7 @@ describe("without a delay", () => {
     ["formed in advance", ""],
     ["formed when the instance is free", "default_queue_policy { max_queue_size: 100 }"],
   ])("cuts at the only preferred size, however many more fit (%s)", async (_name, policy) => {
-    const fixture = await start({ batching: `preferred_batch_size: [4] ${policy}` });
+    const fixture = await startDynamicBatcher({ batching: `preferred_batch_size: [4] ${policy}` });
     fixture.send();
     fixture.sendMany(7);
     await fixture.clock.drain();
@@ -69,7 +47,7 @@ describe("without a delay", () => {
   });
 
   it("fills the open batch while the instance is busy, also by what comes late", async () => {
-    const fixture = await start({});
+    const fixture = await startDynamicBatcher({});
     fixture.send();
     await fixture.clock.advance(4 * MS);
     fixture.send();
@@ -81,14 +59,14 @@ describe("without a delay", () => {
   });
 
   it("lets two instances work at the same time", async () => {
-    const fixture = await start({}, { instances: 2 });
+    const fixture = await startDynamicBatcher({}, { instances: 2 });
     fixture.sendMany(2);
     expect(fixture.backend.executions.map(({ instanceName }) => instanceName)).toEqual(["m_0", "m_1"]);
     await fixture.clock.drain();
   });
 
   it("counts rows, not requests", async () => {
-    const fixture = await start({});
+    const fixture = await startDynamicBatcher({});
     fixture.send({ rows: 8 });
     fixture.send({ rows: 5 });
     fixture.send({ rows: 3 });
@@ -98,7 +76,7 @@ describe("without a delay", () => {
   });
 
   it("counts a request of no rows as one", async () => {
-    const fixture = await start({ maxBatchSize: 2, dims: "-1" });
+    const fixture = await startDynamicBatcher({ maxBatchSize: 2, dims: "-1" });
     fixture.send({ dims: [0] });
     // A row without content: there is no other batch of no rows.
     fixture.sendMany(3, { rows: 0, dims: [0] });
@@ -109,7 +87,9 @@ describe("without a delay", () => {
 
 describe("with a delay", () => {
   it("waits from the oldest, then sends what is there", async () => {
-    const fixture = await start({ batching: "preferred_batch_size: [4] max_queue_delay_microseconds: 100" });
+    const fixture = await startDynamicBatcher({
+      batching: "preferred_batch_size: [4] max_queue_delay_microseconds: 100",
+    });
     fixture.send();
     await fixture.clock.advance(60 * US);
     fixture.sendMany(2);
@@ -122,7 +102,7 @@ describe("with a delay", () => {
   });
 
   it("sends a preferred size at once and lets the rest wait", async () => {
-    const fixture = await start(
+    const fixture = await startDynamicBatcher(
       { batching: "preferred_batch_size: [4, 8] max_queue_delay_microseconds: 5000" },
       { instances: 2 },
     );
@@ -136,14 +116,16 @@ describe("with a delay", () => {
   });
 
   it("sends the maximum at once", async () => {
-    const fixture = await start({ batching: "max_queue_delay_microseconds: 5000" });
+    const fixture = await startDynamicBatcher({ batching: "max_queue_delay_microseconds: 5000" });
     fixture.sendMany(8);
     expect(executedSizes(fixture)).toEqual([8]);
     await fixture.clock.drain();
   });
 
   it("waits longer than the delay when no instance is free, and may then exceed the preferred size", async () => {
-    const fixture = await start({ batching: "preferred_batch_size: [4] max_queue_delay_microseconds: 100" });
+    const fixture = await startDynamicBatcher({
+      batching: "preferred_batch_size: [4] max_queue_delay_microseconds: 100",
+    });
     fixture.sendMany(4);
     await fixture.clock.advance(1 * MS);
     fixture.sendMany(4);
@@ -154,7 +136,9 @@ describe("with a delay", () => {
   });
 
   it("merges waiting batches that are older than the delay when an instance takes the first", async () => {
-    const fixture = await start({ batching: "preferred_batch_size: [4] max_queue_delay_microseconds: 100" });
+    const fixture = await startDynamicBatcher({
+      batching: "preferred_batch_size: [4] max_queue_delay_microseconds: 100",
+    });
     fixture.sendMany(4);
     fixture.sendMany(4);
     fixture.sendMany(4);
@@ -163,7 +147,7 @@ describe("with a delay", () => {
   });
 
   it("brings 64 concurrent requests into at most 12 executions", async () => {
-    const fixture = await start(
+    const fixture = await startDynamicBatcher(
       { maxBatchSize: 16, batching: "max_queue_delay_microseconds: 5000" },
       { latencyNs: 3 * MS },
     );
@@ -182,7 +166,10 @@ describe("with a delay", () => {
   });
 
   it("needs one timer for many requests", async () => {
-    const fixture = await start({ maxBatchSize: 1000, batching: "max_queue_delay_microseconds: 5000" });
+    const fixture = await startDynamicBatcher({
+      maxBatchSize: 1000,
+      batching: "max_queue_delay_microseconds: 5000",
+    });
     const before = fixture.clock.timersSet;
     fixture.sendMany(900);
     expect(fixture.clock.timersSet - before).toBe(1);
@@ -193,7 +180,7 @@ describe("with a delay", () => {
 
 describe("what may share a batch", () => {
   it("batches equal shapes only, in the order they came", async () => {
-    const fixture = await start({ dims: "-1" });
+    const fixture = await startDynamicBatcher({ dims: "-1" });
     fixture.send({ dims: [1] });
     fixture.send({ dims: [2] });
     fixture.send({ dims: [2] });
@@ -205,7 +192,7 @@ describe("what may share a batch", () => {
   });
 
   it("does not look at the batch dimension", async () => {
-    const fixture = await start({ dims: "-1" });
+    const fixture = await startDynamicBatcher({ dims: "-1" });
     fixture.send({ dims: [2] });
     fixture.send({ dims: [2], rows: 2 });
     fixture.send({ dims: [2], rows: 3 });
@@ -215,7 +202,7 @@ describe("what may share a batch", () => {
 
   it("lets ragged inputs differ", async () => {
     const inputs = `input { name: "X" data_type: TYPE_FP32 dims: [-1] allow_ragged_batch: true }`;
-    const fixture = await start({ inputs });
+    const fixture = await startDynamicBatcher({ inputs });
     fixture.send({ dims: [1] });
     fixture.send({ dims: [2] });
     fixture.send({ dims: [3] });
@@ -227,7 +214,7 @@ describe("what may share a batch", () => {
     const inputs = `
       input { name: "X" data_type: TYPE_FP32 dims: [1] }
       input { name: "Z" data_type: TYPE_FP32 dims: [1] optional: true }`;
-    const fixture = await start({ inputs });
+    const fixture = await startDynamicBatcher({ inputs });
     fixture.send();
     fixture.send({ inputs: ["X"] });
     fixture.send({ inputs: ["X"] });
@@ -239,7 +226,7 @@ describe("what may share a batch", () => {
 
 describe("cancelling", () => {
   it("answers a waiting request at once, and it does not execute", async () => {
-    const fixture = await start({});
+    const fixture = await startDynamicBatcher({});
     const sent = fixture.sendMany(3);
     await fixture.clock.advance(2 * MS);
     sent[1]?.abort();
@@ -252,7 +239,7 @@ describe("cancelling", () => {
   });
 
   it("makes room in an open batch", async () => {
-    const fixture = await start({ maxBatchSize: 4 });
+    const fixture = await startDynamicBatcher({ maxBatchSize: 4 });
     const [, waiting] = [fixture.send(), fixture.send({ rows: 3 })];
     waiting.abort();
     fixture.send({ rows: 4 });
@@ -261,7 +248,7 @@ describe("cancelling", () => {
   });
 
   it("wakes what a request of another shape held back", async () => {
-    const fixture = await start({ dims: "-1", batching: "max_queue_delay_microseconds: 5000" });
+    const fixture = await startDynamicBatcher({ dims: "-1", batching: "max_queue_delay_microseconds: 5000" });
     const sent = [fixture.send({ dims: [1] }), fixture.send({ dims: [1] })];
     for (const request of sent) request.abort();
     await fixture.clock.drain();
@@ -270,7 +257,7 @@ describe("cancelling", () => {
   });
 
   it("answers an executing request at once and drops its result", async () => {
-    const fixture = await start({});
+    const fixture = await startDynamicBatcher({});
     const request = fixture.send();
     await fixture.clock.advance(1 * MS);
     request.abort();
@@ -291,7 +278,7 @@ describe("cancelling", () => {
 
 describe("stopping", () => {
   it("refuses new requests, finishes the accepted ones and leaves no timer", async () => {
-    const fixture = await start({ batching: "max_queue_delay_microseconds: 5000" });
+    const fixture = await startDynamicBatcher({ batching: "max_queue_delay_microseconds: 5000" });
     const sent = fixture.sendMany(3);
     let stopped = false;
     const stopping = fixture.scheduler.stop().then(() => {
@@ -310,7 +297,7 @@ describe("stopping", () => {
   });
 
   it("is done at once when nothing is in flight, however often it is asked", async () => {
-    const fixture = await start({});
+    const fixture = await startDynamicBatcher({});
     await fixture.scheduler.stop();
     await fixture.scheduler.stop();
     expect(fixture.scheduler.inflightCount).toBe(0);
@@ -318,7 +305,7 @@ describe("stopping", () => {
 });
 
 it("refuses a request whose caller has already gone", async () => {
-  const fixture = await start({});
+  const fixture = await startDynamicBatcher({});
   const controller = new AbortController();
   controller.abort();
   const respond = (): never => {
@@ -343,7 +330,7 @@ it("refuses a request whose caller has already gone", async () => {
 });
 
 it("goes on when an answer cannot be delivered", async () => {
-  const fixture = await start({});
+  const fixture = await startDynamicBatcher({});
   fixture.send({
     onAnswer: () => {
       throw new Error("nobody there");

@@ -5,19 +5,20 @@ import type { Alarm } from "./alarm.ts";
 import { createAlarm } from "./alarm.ts";
 import { allowsPrefetching, batchingConfig, queueConfig, shapeKeyOf } from "./batching-config.ts";
 import type { SchedulerOptions } from "./scheduler-options.ts";
-import type { CompletedExecution, DecoupledEnd, DecoupledResponse, WorkSource } from "./work-source.ts";
 import { Payload } from "./payload.ts";
 import { QueuedRequest } from "./queued-request.ts";
 import { RequestQueue } from "./request-queue.ts";
 import type { ScheduledRequest, Scheduler, ValidRequest } from "./scheduler.ts";
 import type { BatchingConfig } from "./select-batch.ts";
 import { mergesWith, selectBatch } from "./select-batch.ts";
+import type { WorkAnswers, WorkSource } from "./work-source.ts";
 
 /**
  * Triton's dynamic batcher. It owns the queue, the batches that wait for an instance, and one alarm; what goes into a
  * batch and when is decided by `selectBatch`.
  */
 export class DynamicBatcher implements Scheduler, WorkSource {
+  readonly answers: WorkAnswers;
   readonly #options: SchedulerOptions;
   readonly #config: BatchingConfig;
   readonly #shapeKey: (request: ValidRequest) => string;
@@ -54,6 +55,7 @@ export class DynamicBatcher implements Scheduler, WorkSource {
         this.#withdraw(request);
       },
     });
+    this.answers = this.#accepted;
     group.serve(this);
   }
 
@@ -110,18 +112,6 @@ export class DynamicBatcher implements Scheduler, WorkSource {
 
   hasWork(): boolean {
     return this.#waiting.length > 0 || this.#queue.size > 0;
-  }
-
-  completed(execution: CompletedExecution): void {
-    this.#accepted.complete(execution);
-  }
-
-  responded(request: QueuedRequest, response: DecoupledResponse): Promise<void> {
-    return this.#accepted.respond(request, response);
-  }
-
-  ended(request: QueuedRequest, end: DecoupledEnd): void {
-    this.#accepted.end(request, end);
   }
 
   failed(request: QueuedRequest, error: InferenceError): void {

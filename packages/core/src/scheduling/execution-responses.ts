@@ -60,7 +60,7 @@ export class ExecutionResponses implements ExecuteContext, ResponseListener {
     const entry = entries[index];
     if (request === undefined || entry === undefined || source === undefined) return Promise.resolve();
     this.#answered.add(entry);
-    const delivered = source.responded(request, final === true ? { ...response, final } : response);
+    const delivered = source.answers.respond(request, final === true ? { ...response, final } : response);
     if (final === true) this.#end(index, request, "with-response");
     return delivered;
   }
@@ -109,7 +109,7 @@ export class ExecutionResponses implements ExecuteContext, ResponseListener {
 
   #end(index: number, request: QueuedRequest, flag: DecoupledEnd["flag"]): void {
     this.#close(index);
-    this.#options.source?.ended(request, { times: this.#timesOf(request), flag });
+    this.#options.source?.answers.end(request, { times: this.#timesOf(request), flag });
   }
 
   #close(index: number): void {

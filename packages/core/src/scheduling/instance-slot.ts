@@ -104,7 +104,7 @@ export class InstanceSlot {
   report(): InstanceReport {
     const { modelName, version, placement } = this.#options;
     const state = this.#state;
-    const deviceTensors = this.deviceMemory?.count ?? 0;
+    const { bytes: deviceBytes = 0, count: deviceTensors = 0 } = this.deviceMemory ?? {};
     const note = [placement.note, "reason" in state ? state.reason : undefined].filter(
       (text) => text !== undefined,
     );
@@ -118,7 +118,7 @@ export class InstanceSlot {
       executionCount: this.#executionCount,
       ...(this.#nonFiniteOutputs > 0 ? { nonFiniteOutputs: this.#nonFiniteOutputs } : {}),
       ...(this.#readbacks > 0 ? { readbacks: this.#readbacks } : {}),
-      ...(deviceTensors > 0 ? { deviceTensors } : {}),
+      ...(deviceTensors > 0 ? { deviceTensors, deviceBytes } : {}),
       replacements: this.#replacements,
     };
   }

@@ -190,7 +190,8 @@ describe("placeInstances", () => {
       ],
       instances: [{ placement: { note: "has kind KIND_GPU but no GPUs are available: it runs on the CPU" } }],
     });
-    const hint = " (there is a software adapter, which allowSoftwareGpu makes one)";
+    const hint =
+      " (there is a software adapter, which option allowSoftwareGpu, or --gpu=software of naiad serve, makes one)";
     const software = place({ config: "instance_group { kind: KIND_GPU }", gpus: [SOFTWARE] });
     expect(software).toMatchObject({
       instances: [

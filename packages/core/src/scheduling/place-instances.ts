@@ -192,7 +192,7 @@ function moveToCpu(group: ModelInstanceGroup, { gpuFallback }: PlacementOptions,
 /** Where there are no GPUs but a software adapter, which has to be asked for. */
 function softwareHint({ gpus }: Capabilities): string {
   return gpus.some(({ isFallback }) => isFallback)
-    ? " (there is a software adapter, which allowSoftwareGpu makes one)"
+    ? " (there is a software adapter, which option allowSoftwareGpu, or --gpu=software of naiad serve, makes one)"
     : "";
 }
 

@@ -1,38 +1,15 @@
-import type { SchedulerFixture, SchedulerFixtureOptions } from "@naiad/testing";
-import { answerTexts, createSchedulerFixture, executedIds } from "@naiad/testing";
+import { answerTexts, executedIds } from "@naiad/testing";
 import { describe, expect, it } from "vitest";
+import { startDynamicBatcher } from "../../test/dynamic-batcher.ts";
 
 const US = 1_000;
 const MS = 1_000_000;
-
-function config(options: {
-  readonly maxBatchSize?: number;
-  readonly batching?: string;
-  readonly dims?: string;
-  readonly inputs?: string;
-}): string {
-  const { maxBatchSize = 8, batching = "", dims = "1" } = options;
-  const inputs = options.inputs ?? `input { name: "X" data_type: TYPE_FP32 dims: [${dims}] }`;
-  return `
-    name: "m" backend: "fake" max_batch_size: ${maxBatchSize}
-    ${inputs}
-    output { name: "Y" data_type: TYPE_FP32 dims: [-1] }
-    dynamic_batching { ${batching} }`;
-}
-
-/** Executions take 10 ms unless a test says otherwise. */
-function start(
-  model: Parameters<typeof config>[0],
-  options: Partial<SchedulerFixtureOptions> = {},
-): Promise<SchedulerFixture> {
-  return createSchedulerFixture({ latencyNs: 10 * MS, ...options, config: config(model) });
-}
 
 describe("queue policy", () => {
   const reject = "default_queue_policy { default_timeout_microseconds: 1000 allow_timeout_override: true }";
 
   it("rejects an expired request at its moment although the instance is busy", async () => {
-    const fixture = await start({ batching: reject });
+    const fixture = await startDynamicBatcher({ batching: reject });
     fixture.send();
     const late = fixture.send();
     await fixture.clock.advance(2 * MS);
@@ -44,7 +21,7 @@ describe("queue policy", () => {
   });
 
   it("does not interrupt an executing request", async () => {
-    const fixture = await start({ batching: reject });
+    const fixture = await startDynamicBatcher({ batching: reject });
     const request = fixture.send();
     await fixture.clock.drain();
     expect(answerTexts([request])).toEqual(["response"]);
@@ -52,7 +29,7 @@ describe("queue policy", () => {
   });
 
   it("lets a request shorten its timeout, not lengthen it", async () => {
-    const fixture = await start({ batching: reject });
+    const fixture = await startDynamicBatcher({ batching: reject });
     fixture.send();
     const short = fixture.send({ timeoutUs: 300 });
     const long = fixture.send({ timeoutUs: 3000 });
@@ -61,7 +38,9 @@ describe("queue policy", () => {
   });
 
   it("ignores a request's timeout where the model has none", async () => {
-    const fixture = await start({ batching: "default_queue_policy { allow_timeout_override: true }" });
+    const fixture = await startDynamicBatcher({
+      batching: "default_queue_policy { allow_timeout_override: true }",
+    });
     fixture.send();
     const request = fixture.send({ timeoutUs: 300 });
     await fixture.clock.drain();
@@ -69,7 +48,7 @@ describe("queue policy", () => {
   });
 
   it("puts expired requests behind the others under the action DELAY", async () => {
-    const fixture = await start({
+    const fixture = await startDynamicBatcher({
       maxBatchSize: 1,
       batching: "default_queue_policy { timeout_action: DELAY default_timeout_microseconds: 11000 }",
     });
@@ -82,7 +61,7 @@ describe("queue policy", () => {
   });
 
   it("refuses at once what exceeds the queue size", async () => {
-    const fixture = await start({ batching: "default_queue_policy { max_queue_size: 2 }" });
+    const fixture = await startDynamicBatcher({ batching: "default_queue_policy { max_queue_size: 2 }" });
     fixture.send();
     const queued = fixture.sendMany(2);
     expect(() => fixture.send()).toThrow(
@@ -94,7 +73,7 @@ describe("queue policy", () => {
   });
 
   it("refuses nothing on account of what has expired, also when the timer is late", async () => {
-    const fixture = await start({
+    const fixture = await startDynamicBatcher({
       batching: "default_queue_policy { max_queue_size: 2 default_timeout_microseconds: 1000 }",
     });
     fixture.send();
@@ -114,7 +93,7 @@ describe("queue policy", () => {
   });
 
   it("counts what was delayed by its timeout against the queue size", async () => {
-    const fixture = await start({
+    const fixture = await startDynamicBatcher({
       batching: `default_queue_policy {
         timeout_action: DELAY default_timeout_microseconds: 1000 max_queue_size: 2 }`,
     });
@@ -127,7 +106,7 @@ describe("queue policy", () => {
   });
 
   it("lets a request that was delayed by its timeout share the batch of those that were not", async () => {
-    const fixture = await start({
+    const fixture = await startDynamicBatcher({
       maxBatchSize: 2,
       batching: "default_queue_policy { timeout_action: DELAY default_timeout_microseconds: 1000 }",
     });
@@ -140,7 +119,7 @@ describe("queue policy", () => {
   });
 
   it("answers 150,000 requests that expire at once", async () => {
-    const fixture = await start({
+    const fixture = await startDynamicBatcher({
       batching: "default_queue_policy { default_timeout_microseconds: 1000 }",
     });
     fixture.send();
@@ -169,7 +148,7 @@ describe("queue policy", () => {
   });
 
   it("serves each level before the next whatever came first, first come first served within it", async () => {
-    const fixture = await start({
+    const fixture = await startDynamicBatcher({
       maxBatchSize: 1,
       batching: "priority_levels: 20 default_priority_level: 10",
     });
@@ -184,7 +163,7 @@ describe("queue policy", () => {
   });
 
   it("takes the action of its own level when a request expires, and of the default where it has none", async () => {
-    const fixture = await start({
+    const fixture = await startDynamicBatcher({
       maxBatchSize: 1,
       batching: `priority_levels: 2 default_priority_level: 2
         default_queue_policy { timeout_action: REJECT default_timeout_microseconds: 2000 }
@@ -203,7 +182,7 @@ describe("queue policy", () => {
   });
 
   it("rejects at its deadline a request that waits for the queue delay of an idle instance", async () => {
-    const fixture = await start({
+    const fixture = await startDynamicBatcher({
       batching: `max_queue_delay_microseconds: 5000
         default_queue_policy { default_timeout_microseconds: 1000 }`,
     });
@@ -215,7 +194,7 @@ describe("queue policy", () => {
   });
 
   it("frees queue size by cancelling", async () => {
-    const fixture = await start({ batching: "default_queue_policy { max_queue_size: 1 }" });
+    const fixture = await startDynamicBatcher({ batching: "default_queue_policy { max_queue_size: 1 }" });
     fixture.send();
     fixture.send().abort();
     const request = fixture.send();
@@ -224,7 +203,7 @@ describe("queue policy", () => {
   });
 
   it("serves higher levels first and unknown ones at the default level", async () => {
-    const fixture = await start({
+    const fixture = await startDynamicBatcher({
       maxBatchSize: 1,
       batching: "priority_levels: 3 default_priority_level: 2",
     });
@@ -239,7 +218,7 @@ describe("queue policy", () => {
   });
 
   it("takes a higher level into a batch that waits for its delay", async () => {
-    const fixture = await start({
+    const fixture = await startDynamicBatcher({
       maxBatchSize: 2,
       batching: "priority_levels: 2 default_priority_level: 2 max_queue_delay_microseconds: 1000",
     });
@@ -251,7 +230,7 @@ describe("queue policy", () => {
   });
 
   it("holds each level to its own policy", async () => {
-    const fixture = await start({
+    const fixture = await startDynamicBatcher({
       batching: `priority_levels: 2 default_priority_level: 1
         priority_queue_policy { key: 2 value { default_timeout_microseconds: 500 max_queue_size: 1 } }`,
     });
@@ -269,7 +248,7 @@ describe("queue policy", () => {
 describe("preserve_ordering", () => {
   it("answers in the order of arrival although a later execution ends first", async () => {
     const order: string[] = [];
-    const fixture = await start(
+    const fixture = await startDynamicBatcher(
       { maxBatchSize: 1, batching: "preserve_ordering: true" },
       {
         instances: 2,
@@ -286,7 +265,7 @@ describe("preserve_ordering", () => {
 
   it("holds the error of a lost instance back too", async () => {
     const order: string[] = [];
-    const fixture = await start(
+    const fixture = await startDynamicBatcher(
       { maxBatchSize: 1, batching: "preserve_ordering: true" },
       {
         instances: 2,
@@ -306,7 +285,7 @@ describe("preserve_ordering", () => {
   });
 
   it("does not wait for a cancelled request", async () => {
-    const fixture = await start(
+    const fixture = await startDynamicBatcher(
       { maxBatchSize: 1, batching: "preserve_ordering: true" },
       {
         instances: 2,

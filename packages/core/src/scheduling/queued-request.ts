@@ -3,6 +3,7 @@ import type { PendingCount } from "../statistics/model-statistics.ts";
 import type { OrderedAnswers } from "./ordered-answers.ts";
 import type { ScheduledRequest } from "./scheduler.ts";
 import type { BatchCandidate } from "./select-batch.ts";
+import { hostBytes } from "./tensor-bytes.ts";
 import type { BatchEntry } from "./work-source.ts";
 
 /** Requests of one level, without those that an expired timeout put behind them, or only those. */
@@ -41,8 +42,9 @@ export class QueuedRequest implements BatchCandidate<QueuedRequest>, BatchEntry 
   /** Until the model has let go of it. */
   cancelledNs: number | undefined = undefined;
 
-  /** What counts it as pending; written by `AcceptedRequests` and, once it executes, by its instance group. */
-  pendingIn: PendingCount | undefined = undefined;
+  /** What counts it as pending, and with how many bytes. */
+  #pendingIn: PendingCount | undefined = undefined;
+  #pendingBytes = 0;
 
   /** Its place in a `RequestQueue`, written by that alone: a linked list, so that any request leaves at once. */
   next: QueuedRequest | undefined = undefined;
@@ -65,16 +67,26 @@ export class QueuedRequest implements BatchCandidate<QueuedRequest>, BatchEntry 
     this.shapeKey = options.shapeKey;
   }
 
+  /** It was accepted. */
+  beginPending(pending: PendingCount): void {
+    this.#pendingBytes = hostBytes(this.scheduled.request.inputs);
+    pending.value += 1;
+    pending.bytes += this.#pendingBytes;
+    this.#pendingIn = pending;
+  }
+
   /** It executes now, or never will. Idempotent. */
   endPending(): void {
-    if (this.pendingIn === undefined) return;
-    this.pendingIn.value -= 1;
-    this.pendingIn = undefined;
+    if (this.#pendingIn === undefined) return;
+    this.#pendingIn.value -= 1;
+    this.#pendingIn.bytes -= this.#pendingBytes;
+    this.#pendingIn = undefined;
   }
 
   /** As it came, for schedulers that add nothing. */
   get executed(): InstanceRequest {
-    return this.scheduled.request;
+    const { request, trace } = this.scheduled;
+    return trace === undefined ? request : { ...request, traceId: trace.id };
   }
 
   get request(): this {

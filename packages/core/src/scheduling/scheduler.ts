@@ -1,5 +1,6 @@
 import type { InferenceError, Parameters, SequenceFlags, Tensor } from "@naiad/protocol";
 import type { DeviceMemory } from "../ports.ts";
+import type { RequestTrace } from "../trace/request-trace.ts";
 
 /** A request that is valid for its model: the work of `request/inference-request.ts`. */
 export interface ValidRequest {
@@ -61,6 +62,8 @@ export interface ScheduledRequest {
   readonly signal: AbortSignal;
   /** When the front end handed the request over (`Clock.nowNs`). */
   readonly startNs: number;
+  /** Where the request is traced: finished when it is answered. */
+  readonly trace?: RequestTrace | undefined;
   /**
    * Takes the responses of a decoupled request, one after the other and all before `respond`. Resolves, and never rejects,
    * when there is room for another. Absent: the request can have one response only.
@@ -68,6 +71,13 @@ export interface ScheduledRequest {
   readonly onResponse?: (response: StreamedResponse) => Promise<void>;
   /** Called exactly once, never from inside `enqueue`. */
   readonly respond: (outcome: RequestOutcome) => void;
+}
+
+export interface KeptStates {
+  /** That have begun and not ended. */
+  readonly sequences: number;
+  /** Of implicit state, in the server's own memory. */
+  readonly bytes: number;
 }
 
 /**
@@ -81,6 +91,8 @@ export interface Scheduler {
   enqueue(scheduled: ScheduledRequest): void;
   /** Accepted and not yet answered. */
   readonly inflightCount: number;
+  /** What it keeps of sequences from one request to the next. Absent where it keeps nothing. */
+  readonly keptStates?: () => KeptStates;
   /** Refuses new requests from now on; resolves when every accepted one is answered. Idempotent. */
   stop(): Promise<void>;
 }

@@ -19,15 +19,12 @@ export interface WorkSource {
   /** Whether anything waits that the instance of this name may execute, now or once the source lets it go. */
   hasWork(instanceName: string): boolean;
   /**
-   * The same execution that `completed` is told of, before its instance asks for more: for a source whose next work
+   * The same execution that `answers.complete` is told of, before its instance asks for more: for a source whose next work
    * depends on what came out.
    */
   executed?(execution: CompletedExecution): void;
-  completed(execution: CompletedExecution): void;
-  /** A response of a decoupled request, before or after `completed`. Resolves when there is room for another. */
-  responded(request: QueuedRequest, response: DecoupledResponse): Promise<void>;
-  /** A decoupled request has had its last response, before or after `completed`. */
-  ended(request: QueuedRequest, end: DecoupledEnd): void;
+  /** Where the answers to what was taken go. */
+  readonly answers: WorkAnswers;
   /** The request was taken and cannot be executed. */
   failed(request: QueuedRequest, error: InferenceError): void;
   /** No instance is left: everything that waits is to be answered with the error. */
@@ -38,7 +35,18 @@ export interface WorkSource {
   instancesChanged?(): void;
 }
 
-/** `final`: it is the last one, and `ended` follows at once. */
+export interface WorkAnswers {
+  complete(execution: CompletedExecution): void;
+  /**
+   * A response of a decoupled request, before or after `complete`. Resolves when there is room for another, at once where
+   * nobody waits any more.
+   */
+  respond(request: QueuedRequest, response: DecoupledResponse): Promise<void>;
+  /** A decoupled request has had its last response, before or after `complete`. */
+  end(request: QueuedRequest, end: DecoupledEnd): void;
+}
+
+/** `final`: it is the last one, and `end` follows at once. */
 export type DecoupledResponse = InstanceResponse & { readonly final?: true };
 
 export interface DecoupledEnd {

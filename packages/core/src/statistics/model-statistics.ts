@@ -36,6 +36,8 @@ export type BatchLimit =
 /** Requests that were accepted, do not execute yet and are not answered. Those that run again were pending once only. */
 export interface PendingCount {
   value: number;
+  /** Of their inputs. */
+  bytes: number;
 }
 
 /** What Triton's statistics do not say. */
@@ -136,7 +138,7 @@ export function createModelStatistics({ clock, latencies }: ModelStatisticsOptio
   let lastInference = 0;
 
   return {
-    pending: { value: 0 },
+    pending: { value: 0, bytes: 0 },
     executed({ rows, times }) {
       executionCount += 1;
       lastInference = Math.floor(clock.epochMs());

@@ -25,6 +25,8 @@ export function browserPlatform(scope: DedicatedWorkerGlobalScope): HostPlatform
     newId: randomId,
     writeLog: consoleSink,
     probe: () => probeCapabilities({ navigator, crossOriginIsolated: scope.crossOriginIsolated, clock }),
+    // Given as always there, but absent without a secure context.
+    estimateStorage: async () => (navigator as Partial<WorkerNavigator>).storage?.estimate() ?? {},
     openStore: openFileStore,
     openSource: (location, store, logger) =>
       createUrlSource(location, { fetch: (input, init) => scope.fetch(input, init), store, logger }),

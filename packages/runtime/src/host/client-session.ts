@@ -65,6 +65,9 @@ export function createClientSession({ port, peerId, services, fault }: ClientSes
       events: async function* (_input, { signal }) {
         for await (const value of eventStream(services.subscribe, signal)) yield { value };
       },
+      traces: async function* (_input, { signal }) {
+        for await (const value of services.traces(signal)) yield { value };
+      },
     },
     notes: {},
   };

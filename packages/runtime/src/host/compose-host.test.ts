@@ -5,17 +5,15 @@ import type { Channel, EmptyContract } from "@naiad/link";
 import { createChannel, holdAlive, whenDead } from "@naiad/link";
 import type { ClientContract, ServerEvent, ServerOptions } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
-import { SERVER_OPTIONS, createMemoryRepository, memoryLocks, realEndpoints } from "@naiad/testing";
+import { SERVER_OPTIONS, memoryLocks, realEndpoints } from "@naiad/testing";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import { fixtureModels } from "@naiad/testing/fixture-models";
+import { memoryPlatform } from "../../test/memory-platform.ts";
 import type { GatewayContract, HostStart } from "../contracts.ts";
 import { aliveLock, WIRE_VERSION } from "../contracts.ts";
 import { runInstanceWorker } from "../instance/instance-worker.ts";
-import { createBrowserClock } from "./browser-clock.ts";
 import { composeHost } from "./compose-host.ts";
-import type { HostPlatform } from "./compose-host.ts";
-import { createDigest } from "./digest.ts";
 import { createHost } from "./host.ts";
 import type { WorkerSpawner } from "./worker-spawner.ts";
 
@@ -50,10 +48,8 @@ interface Setting {
 
 async function startServer({ store = createMemoryFileStore(), start = {} }: Setting = {}) {
   const locks = memoryLocks();
-  const clock = createBrowserClock();
   const spawnedUrls: string[] = [];
   const lines: string[] = [];
-  let ids = 0;
   const spawner: WorkerSpawner = {
     spawn(url) {
       spawnedUrls.push(url);
@@ -69,28 +65,15 @@ async function startServer({ store = createMemoryFileStore(), start = {} }: Sett
       return { endpoint: left, failed: new Promise(() => undefined), terminate };
     },
   };
-  const platform: HostPlatform = {
-    clock,
+  const platform = memoryPlatform({
     locks,
     spawner,
-    subtle: crypto.subtle,
-    hasJspi: false,
-    compileModule: () => Promise.reject(new Error("not in this test")),
-    newId: () => `id-${(ids += 1)}`,
-    writeLog: ({ message }) => lines.push(message),
-    probe: () =>
-      Promise.resolve({
-        gpus: [],
-        crossOriginIsolated: false,
-        hardwareConcurrency: 2,
-        wasmMemoryLimitBytes: 2 ** 32,
-      }),
-    openStore: () => Promise.resolve(store),
-    openSource: () =>
-      createMemoryRepository({ batcher: fixture("batcher") }, { digest: createDigest(crypto.subtle) }),
-  };
+    models: { batcher: fixture("batcher") },
+    store,
+    lines,
+  });
   const host = createHost({
-    clock,
+    clock: platform.clock,
     compose: (start) => composeHost(start, platform),
     holdAlive: (hostId) => holdAlive(locks, aliveLock(hostId)),
     whenDead: (peerId, signal) => whenDead(locks, aliveLock(peerId), signal),

@@ -6,6 +6,7 @@ import type {
   FileStore,
   LogControl,
   Logger,
+  MachineMetrics,
   RepositorySource,
   TraceControl,
 } from "@naiad/core";
@@ -14,6 +15,7 @@ import {
   createInferenceServer,
   createLogControl,
   createTraceControl,
+  createTracing,
   createVerifiedBackend,
 } from "@naiad/core";
 import { createGrpcHandler } from "@naiad/grpc";
@@ -32,7 +34,7 @@ import { compress } from "./compress.ts";
 import { decompress } from "./decompress.ts";
 import { createDigest } from "./digest.ts";
 import { createJavaScriptBackend } from "./javascript-backend.ts";
-import { createServedFiles, withServedFiles } from "./served-files.ts";
+import { createServedFiles, serveOverHttp, withServedFiles } from "./served-files.ts";
 import type { WorkerServices } from "./worker-services.ts";
 import type { Subscribe } from "./event-stream.ts";
 import type { HostParts } from "./host.ts";
@@ -43,9 +45,13 @@ import { hasLocks } from "./platform-locks.ts";
 import { createSuccession } from "./succession.ts";
 import type { Succession } from "./succession.ts";
 import { createSharedWasmModule } from "./shared-wasm-module.ts";
+import { createStorageUse } from "./storage-use.ts";
 import type { CompileModule } from "./shared-wasm-module.ts";
+import { createTraceBook } from "./trace-book.ts";
 import type { Will } from "./will.ts";
+import { within } from "./within.ts";
 import { createWorkerBackend } from "./worker-backend.ts";
+import type { ServeModelFiles } from "./worker-backend.ts";
 import type { WorkerSpawner } from "./worker-spawner.ts";
 
 /** Everything that a host needs from the place it runs in. */
@@ -60,8 +66,12 @@ export interface HostPlatform {
   readonly newId: () => string;
   readonly writeLog: LogSink;
   readonly fault?: FaultHook;
+  /** How workers get at the modules of a model. Absent: over HTTP, where the start names an address, or not at all. */
+  readonly serveFiles?: ServeModelFiles;
   /** Beside ONNX Runtime. */
   readonly backends?: readonly Backend[];
+  /** What the origin has stored and may store. Absent where that has no such bounds. */
+  readonly estimateStorage?: () => Promise<Pick<StorageEstimate, "quota" | "usage">>;
   probe(): Promise<Capabilities>;
   openStore(name: string, logger: Logger): Promise<FileStore>;
   openSource(location: RepositoryLocation, store: FileStore, logger: Logger): RepositorySource;
@@ -75,8 +85,30 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
   const onChange = (): void => {
     leaveWill();
   };
+  let cancelLeaving: (() => void) | undefined;
   const logControl = createLogControl(start.options, { onChange });
-  const traceControl = createTraceControl({ onChange });
+  const { traceConfig } = start.options;
+  const traceBook = createTraceBook({ readers: traceConfig.destination === "file" ? "one" : "any" });
+  const traceControl = createTraceControl({
+    config: traceConfig,
+    onChange,
+    onCounted: () => {
+      cancelLeaving ??= clock.after(COUNT_DELAY_NS, () => {
+        cancelLeaving = undefined;
+        leaveWill();
+      });
+    },
+    onEnded: (setting) => {
+      traceBook.settingEnded(setting);
+    },
+  });
+  const tracing = createTracing({
+    control: traceControl,
+    mode: traceConfig.mode,
+    sink: traceBook,
+    clock,
+    serves: (modelName) => server.serves(modelName),
+  });
   const logger = createLogBook({
     epochMs: () => clock.epochMs(),
     sink: platform.writeLog,
@@ -105,6 +137,7 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
       modelReady: (input, context) => server.modelReady(input, context),
     },
     metrics: customMetrics,
+    tracing,
   };
   const workers = createInstanceWorkers({
     spawner: platform.spawner,
@@ -144,9 +177,11 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
       logger.log("warning", message);
     },
   });
+  const { filesUrl } = start;
+  const serveFiles =
+    platform.serveFiles ?? (filesUrl === undefined ? undefined : serveOverHttp(servedFiles, filesUrl));
   const javascript = createJavaScriptBackend({
-    served: servedFiles,
-    filesUrl: start.filesUrl,
+    ...(serveFiles !== undefined && { serveFiles }),
     workers,
     limits: options.limits,
     encodeConfig,
@@ -163,6 +198,8 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
     engine: `onnxruntime-web ${ENGINE_VERSION} ${build}, naiad ${NAIAD_VERSION}`,
     logger,
   });
+  const storageUse = platform.estimateStorage && createStorageUse(platform.estimateStorage);
+  let machine: MachineMetrics | undefined;
   const server = createInferenceServer({
     options,
     sources: options.modelRepositories.map((location) => platform.openSource(location, store, logger)),
@@ -173,8 +210,13 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
     clock,
     logger,
     logControl,
-    traceControl,
+    traces: { control: traceControl, tracing },
     customMetrics,
+    placeMetrics: () => {
+      const storage = storageUse?.();
+      return { ...workers.report(), ...(storage !== undefined && { storage }) };
+    },
+    machineMetrics: () => machine,
     downloadLock: lockDownloads(locks),
     ...(hasLocks(locks) && { storeLocks: lockStore(locks, start.storageName) }),
     keptFiles: async () => (await succession.latest())?.models.flatMap(({ files = [] }) => files) ?? [],
@@ -204,6 +246,7 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
       handleExchange: withServedFiles(
         createHttpHandler({
           handlers: server,
+          tracing,
           maxInputSize: options.httpMaxInputSize,
           decompress,
           compress,
@@ -215,11 +258,17 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
       ),
       handleGrpc: createGrpcHandler({
         handlers: server,
+        tracing,
         compression: { compress, decompress },
         compressedResponses: options.grpcInferResponseCompressionLevel === "none" ? "none" : "long",
         restrictedProtocols: options.grpcRestrictedProtocols,
         headerForwardPattern: options.grpcHeaderForwardPattern,
       }),
+      setMachineMetrics: (metrics) => {
+        machine = metrics;
+      },
+      tracing,
+      traces: (signal) => traceBook.read(signal),
     },
     log: (level, message) => {
       logger.log(level, message);
@@ -231,14 +280,22 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
     },
     stop: async () => {
       isServing = false;
+      cancelLeaving?.();
       try {
         await server.stop();
+        // What end points still do for what was answered.
+        await within(clock, TRACES_LIMIT_MS, tracing.whole());
       } finally {
+        traceBook.close();
         workers.stop();
       }
     },
   };
 }
+
+const TRACES_LIMIT_MS = 1000;
+/** Traces that are counted are not worth a write each. */
+const COUNT_DELAY_NS = 200e6;
 
 /** Of the predecessor, where this host takes over from one. */
 function willFor({ successorOf }: HostStart, succession: Succession): Promise<Will | undefined> {
@@ -255,7 +312,7 @@ interface Settings {
 function takeOverSettings({ log, trace }: Will, { logControl, traceControl, logger }: Settings): void {
   try {
     logControl.update(log);
-    for (const { modelName, update } of trace) traceControl.update(modelName, update);
+    for (const override of trace) traceControl.restore(override);
   } catch (thrown) {
     const reason = InferenceError.from(thrown).message;
     logger.log("warning", `settings of the server before this one are given up: ${reason}`);

@@ -18,11 +18,16 @@ import type {
   InstanceCreated,
   InstanceHostContract,
   InstanceWorkerStart,
+  WorkerMemory,
 } from "../contracts.ts";
 import { askReadiness } from "./ask-readiness.ts";
 import { createWatchdog } from "./watchdog.ts";
 import type { Watchdog } from "./watchdog.ts";
+import type { ExecutingWorker } from "./execute-in-worker.ts";
+import { executeInWorker } from "./execute-in-worker.ts";
 import { openRequestWarning } from "./open-request-warning.ts";
+import type { OwedCalls } from "./owed-calls.ts";
+import { createOwedCalls } from "./owed-calls.ts";
 import { raceAbort } from "./race-abort.ts";
 import type { CreateResult, InstanceOrder, RemoteInstance } from "./remote-instance.ts";
 import type { ResponseInlets } from "./response-inlets.ts";
@@ -72,15 +77,17 @@ export class InstanceWorker {
   readonly #options: InstanceWorkerOptions;
   readonly #channel: Channel<InstanceContract>;
   readonly #watchdog: Watchdog;
+  readonly #owed: OwedCalls;
   readonly #inlets: ResponseInlets;
   readonly #tenants = new Map<string, Tenant>();
   readonly #over = new AbortController();
   readonly #started: Promise<boolean>;
   readonly #tensors: WorkerTensors;
+  readonly #executing: ExecutingWorker;
   #ending: Ending | undefined;
   #cancelLinger: CancelTimer = () => undefined;
+  #memory: WorkerMemory = { wasmBytes: 0, gpuBufferBytes: 0 };
   #expected = 0;
-  #owedCalls = 0;
   #releasedBytes = 0;
   #proven = false;
 
@@ -90,6 +97,7 @@ export class InstanceWorker {
     this.#watchdog = createWatchdog(clock, (deadline) => {
       this.#end(deadline.reason, deadline.culprit);
     });
+    this.#owed = createOwedCalls(this.#watchdog);
     const handlers = workerHandlers({
       services,
       onWait: (wait) => {
@@ -125,6 +133,9 @@ export class InstanceWorker {
           operation: ({ instanceId, operation }) => {
             this.#watchdog.tell({ kind: "began", instanceId, operation });
           },
+          memory: (memory) => {
+            this.#memory = memory;
+          },
           log: ({ level, message }) => {
             options.logger.log(level, message);
           },
@@ -138,6 +149,14 @@ export class InstanceWorker {
     void this.#channel.closed.then((error) => {
       this.#end(error.message, this.#watchdog.running());
     });
+    this.#executing = {
+      channel: this.#channel,
+      inlets: this.#inlets,
+      tensors: this.#tensors,
+      owed: this.#owed,
+      loss: (instanceId) => (this.#hasEnded() ? this.#loss(instanceId) : undefined),
+      ...(options.fault && { fault: options.fault }),
+    };
     this.#started = this.#start();
   }
 
@@ -160,8 +179,13 @@ export class InstanceWorker {
   async read({ handle }: DeviceTensor): Promise<Uint8Array> {
     const { limits, start } = this.#options;
     const call: OwedCall = { instanceId: start.workerId, kind: "read", limits };
-    const { bytes } = await this.#owe(call, this.#channel.call("readTensor", { handle }));
+    const { bytes } = await this.#owed.wait(call, this.#channel.call("readTensor", { handle }));
     return bytes;
+  }
+
+  /** What it has taken when it told last. */
+  get memory(): WorkerMemory {
+    return this.#memory;
   }
 
   /** Ends the worker and everything in it. */
@@ -174,7 +198,7 @@ export class InstanceWorker {
     const { start, limits } = this.#options;
     const call: OwedCall = { instanceId: start.workerId, kind: "start", limits };
     try {
-      await this.#owe(call, this.#channel.call("start", start));
+      await this.#owed.wait(call, this.#channel.call("start", start));
     } catch (thrown) {
       this.#end(`it could not start: ${InferenceError.from(thrown).message}`);
       return false;
@@ -205,7 +229,7 @@ export class InstanceWorker {
     });
     const call: OwedCall = { instanceId, kind: "create", limits };
     try {
-      const answer = this.#owe(call, this.#channel.call("create", input, { transfer }));
+      const answer = this.#owed.wait(call, this.#channel.call("create", input, { transfer }));
       const created = await raceAbort(answer, signal);
       const tenant: Tenant = { order, running: new Set(), lose };
       this.#tenants.set(instanceId, tenant);
@@ -234,7 +258,7 @@ export class InstanceWorker {
     if (this.#hasEnded()) return;
     const call: OwedCall = { instanceId, kind: "release", limits };
     try {
-      const { releasedBytes } = await this.#owe(call, this.#channel.call("release", { instanceId }));
+      const { releasedBytes } = await this.#owed.wait(call, this.#channel.call("release", { instanceId }));
       this.#releasedBytes += releasedBytes;
     } catch (thrown) {
       if (this.#hasEnded()) return;
@@ -245,7 +269,6 @@ export class InstanceWorker {
   }
 
   #instance(tenant: Tenant, created: InstanceCreated, lost: Promise<string>): RemoteInstance {
-    const { instanceId, limits } = tenant.order;
     let disposed: Promise<void> | undefined;
     const execute = async (
       requests: readonly InstanceRequest[],
@@ -254,28 +277,8 @@ export class InstanceWorker {
     ): Promise<ExecutionResult> => {
       if (disposed !== undefined)
         return { kind: "lost", reason: "the instance was unloaded", culprit: false };
-      if (this.#hasEnded()) return this.#loss(instanceId);
-      const call: OwedCall = { instanceId, kind: "execute", limits };
-      let executionId: number | undefined;
       try {
-        const { fault } = this.#options;
-        // Without a fault hook it is posted at once, before any tensor that it reads can be disposed.
-        if (fault !== undefined) await fault("host.before-dispatch", instanceId);
-        const named = context !== undefined && { executionId: (executionId = this.#inlets.open(context)) };
-        const answer = this.#channel.call("execute", { instanceId, requests, ...named }, { transfer });
-        const execution = await this.#owe(call, answer);
-        this.#tensors.add(execution.outcomes);
-        if (executionId !== undefined) this.#inlets.executed(executionId, execution.outcomes);
-        return { kind: "completed", ...execution };
-      } catch (thrown) {
-        if (this.#hasEnded()) return this.#loss(instanceId);
-        if (executionId !== undefined) this.#inlets.executed(executionId, []);
-        const error = InferenceError.from(thrown).toWire();
-        return {
-          kind: "completed",
-          outcomes: requests.map(() => ({ kind: "error", error })),
-          times: { computeInputNs: 0, computeInferNs: 0, computeOutputNs: 0 },
-        };
+        return await executeInWorker(this.#executing, { order: tenant.order, requests, transfer, context });
       } finally {
         this.#retire();
       }
@@ -301,7 +304,7 @@ export class InstanceWorker {
       channel: this.#channel,
       clock,
       label,
-      isAlone: this.#owedCalls + this.#inlets.openCount === 0,
+      isAlone: this.#owed.count + this.#inlets.openCount === 0,
       onStuck: (reason) => {
         this.#end(reason);
       },
@@ -311,28 +314,10 @@ export class InstanceWorker {
   async #dispose(tenant: Tenant): Promise<void> {
     await Promise.all(tenant.running);
     if (!this.#tenants.delete(tenant.order.instanceId)) return;
-    const alone = this.#tenants.size === 0 && this.#expected === 0 && this.#owedCalls === 0;
+    const alone = this.#tenants.size === 0 && this.#expected === 0 && this.#owed.count === 0;
     // Nothing frees as surely and as fast as the end of the worker.
     if (this.#options.device === "cpu" && alone) this.#end(NOTHING_LEFT);
     else await this.#release(tenant.order);
-  }
-
-  /** Waits for a call's answer under the watchdog's eye. What an abort leaves behind stays owed. */
-  async #owe<Answer>(call: OwedCall, answer: Promise<Answer>): Promise<Answer> {
-    // A start is owed to nobody in particular: the worker may go before it is through.
-    const weight = call.kind === "start" ? 0 : 1;
-    this.#owedCalls += weight;
-    this.#watchdog.tell({ kind: "posted", call });
-    try {
-      return await answer;
-    } catch (thrown) {
-      // A channel that closes rejects its calls first and says why right afterwards.
-      await Promise.resolve();
-      throw thrown;
-    } finally {
-      this.#owedCalls -= weight;
-      this.#watchdog.tell({ kind: "answered", call });
-    }
   }
 
   #retire(): void {
@@ -342,7 +327,7 @@ export class InstanceWorker {
     const retirement = retirementOf({
       device,
       instances,
-      owedCalls: this.#owedCalls + this.#inlets.openCount,
+      owedCalls: this.#owed.count + this.#inlets.openCount,
       releasedBytes: this.#releasedBytes,
       deviceTensors: this.#tensors.count,
       releasedBytesLimit,
@@ -357,7 +342,7 @@ export class InstanceWorker {
       case "terminate-unless-used": {
         this.#cancelLinger();
         this.#cancelLinger = clock.after(lingerMs * 1e6, () => {
-          const uses = this.#tenants.size + this.#expected + this.#owedCalls + this.#tensors.count;
+          const uses = this.#tenants.size + this.#expected + this.#owed.count + this.#tensors.count;
           if (uses === 0) this.#end(NOTHING_LEFT);
         });
         return;

@@ -1,4 +1,4 @@
-import type { Clock, InstanceDevice, Logger } from "@naiad/core";
+import type { Clock, InstanceDevice, Logger, PlaceMetrics, WorkerKind } from "@naiad/core";
 import type { FaultHook } from "@naiad/link";
 import type { DeviceTensor, WatchdogLimits } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
@@ -39,6 +39,8 @@ export interface Placed {
   readonly workerKey: string;
   /** For texts, where the key is not fit to be read. */
   readonly label?: string;
+  /** In metrics: the same when the model is loaded anew. Default: the key. */
+  readonly name?: string;
   readonly device: InstanceDevice;
 }
 
@@ -51,6 +53,8 @@ export interface InstanceWorkers {
   create(placed: Placed, order: InstanceOrder, signal: AbortSignal): Promise<RemoteInstance>;
   /** The bytes of a tensor that an instance has left in its worker. Rejects with UNAVAILABLE where that has ended. */
   read(tensor: DeviceTensor): Promise<Uint8Array>;
+  /** Those that live now, and how many there were. */
+  report(): Pick<PlaceMetrics, "workers" | "workerStarts">;
   /** Ends every worker; whatever still runs is lost. */
   stop(): void;
 }
@@ -68,7 +72,8 @@ type StartStyle = "full" | "plain";
 
 export function createInstanceWorkers(options: InstanceWorkersOptions): InstanceWorkers {
   const slots = new Map<string, Slot>();
-  const workersById = new Map<string, InstanceWorker>();
+  const live = new Map<string, { readonly worker: InstanceWorker; readonly placed: Placed }>();
+  const workerStarts: Record<WorkerKind, number> = { cpu: 0, gpu: 0, javascript: 0 };
   let stopped = false;
 
   async function start(placed: Placed, style: StartStyle, onEnd: () => void): Promise<InstanceWorker> {
@@ -95,12 +100,13 @@ export function createInstanceWorkers(options: InstanceWorkersOptions): Instance
       lingerMs: options.lingerMs ?? 60_000,
       whenDead: options.whenDead,
       onEnd: () => {
-        workersById.delete(workerId);
+        live.delete(workerId);
         onEnd();
       },
       ...(options.fault && { fault: options.fault }),
     });
-    workersById.set(workerId, worker);
+    live.set(workerId, { worker, placed });
+    workerStarts[kindOf(placed)] += 1;
     if (stopped) worker.terminate(STOPPED);
     return worker;
   }
@@ -153,10 +159,18 @@ export function createInstanceWorkers(options: InstanceWorkersOptions): Instance
       }
     },
     async read(tensor) {
-      const worker = workersById.get(tensor.worker);
+      const { worker } = live.get(tensor.worker) ?? {};
       if (worker !== undefined) return worker.read(tensor);
       throw new InferenceError("UNAVAILABLE", "the worker that held the tensor has ended");
     },
+    report: () => ({
+      workers: [...live.values()].map(({ placed, worker }) => ({
+        kind: kindOf(placed),
+        name: placed.name ?? placed.workerKey,
+        ...worker.memory,
+      })),
+      workerStarts: { ...workerStarts },
+    }),
     stop() {
       stopped = true;
       for (const slot of slots.values()) {
@@ -166,6 +180,10 @@ export function createInstanceWorkers(options: InstanceWorkersOptions): Instance
       }
     },
   };
+}
+
+function kindOf({ device, engine }: Placed): WorkerKind {
+  return engine === "javascript" ? engine : device.kind;
 }
 
 const STOPPED = "the server is stopping";

@@ -1,33 +1,22 @@
 import { modelPath } from "@naiad/backend-javascript";
-import type { Backend, ModelFiles, ModelSpec, PrepareOptions } from "@naiad/core";
+import type { Backend, ModelSpec, PrepareOptions } from "@naiad/core";
 import { decodeConfig } from "@naiad/model-config";
 import type { ModelConfig } from "@naiad/model-config";
-import type { ServedFiles } from "./served-files.ts";
 import { createRemoteInstance, createWorkerBackend } from "./worker-backend.ts";
-import type { ServedModel, WorkerBackendOptions } from "./worker-backend.ts";
+import type { WorkerBackendOptions } from "./worker-backend.ts";
 
-export interface JavaScriptBackendOptions extends Pick<
+export type JavaScriptBackendOptions = Pick<
   WorkerBackendOptions,
-  "workers" | "limits" | "encodeConfig" | "newId" | "warn"
-> {
-  readonly served: ServedFiles;
-  /** Where the service worker answers with them; absent where there is none. */
-  readonly filesUrl: string | undefined;
-}
+  "workers" | "limits" | "encodeConfig" | "newId" | "warn" | "serveFiles"
+>;
 
 /** Models written in JavaScript, each instance in a worker of its own. What they keep of a sequence is lost with it. */
-export function createJavaScriptBackend({ served, filesUrl, ...common }: JavaScriptBackendOptions): Backend {
+export function createJavaScriptBackend(common: JavaScriptBackendOptions): Backend {
   const options: WorkerBackendOptions = {
     ...common,
     name: "javascript",
     engine: "javascript",
     prepare: (model, prepareOptions) => prepare(model, prepareOptions, options),
-    ...(filesUrl !== undefined && {
-      serveFiles: async (files: ModelFiles): Promise<ServedModel> => {
-        const { hash, close } = await served.open(files);
-        return { url: `${filesUrl}${hash}/`, close };
-      },
-    }),
   };
   return { ...createWorkerBackend(options), preferredDevice: "cpu", keepsState: true };
 }

@@ -1,5 +1,6 @@
 import type { Digest, ModelFiles } from "@naiad/core";
 import type { ExchangeHandler, ExchangeRequest, ExchangeResponse } from "@naiad/protocol";
+import type { ServeModelFiles } from "./worker-backend.ts";
 
 /** Below the base, where files of models are served. */
 export const FILES_PATH = "/v2-files/";
@@ -95,6 +96,14 @@ function decoded(text: string): string | undefined {
 async function hashOf({ entries }: ModelFiles, digest: Digest): Promise<string> {
   const lines = entries.map(({ path, sha256 }) => `${sha256} ${path}\n`).sort();
   return digest.sha256(new TextEncoder().encode(lines.join("")));
+}
+
+/** The files as they are read over HTTP below `url`. */
+export function serveOverHttp(served: ServedFiles, url: string): ServeModelFiles {
+  return async (files) => {
+    const { hash, close } = await served.open(files);
+    return { url: `${url}${hash}/`, close };
+  };
 }
 
 /** The server's own exchanges, and beside them the files of models. */

@@ -1,9 +1,12 @@
+import type { MachineMetrics } from "@naiad/core";
 import type {
+  EdgeTracing,
   ExchangeHandler,
   HostInfo,
   InstanceReport,
   OperationHandlers,
   StreamingExchangeHandler,
+  TraceNote,
 } from "@naiad/protocol";
 import type { InferenceError } from "@naiad/protocol";
 import type { Subscribe } from "./event-stream.ts";
@@ -16,6 +19,11 @@ export interface HostServices {
   readonly subscribe: Subscribe;
   readonly handleExchange: ExchangeHandler;
   readonly handleGrpc: StreamingExchangeHandler;
+  /** To be told among the metrics from now on, in the place of what was given before. */
+  readonly setMachineMetrics: (metrics: MachineMetrics) => void;
+  readonly tracing: EdgeTracing;
+  /** The traces that are kept, and then those that come, until the server has stopped or `signal` fires. */
+  readonly traces: (signal: AbortSignal) => AsyncIterable<TraceNote>;
 }
 
 /** One peer on one port. */

@@ -51,7 +51,9 @@ describe("copyRequests", () => {
       ...request(tensor("a", Uint8Array.of(1))),
       keepOnDevice: ["y"],
       timeoutUs: 3,
+      priority: 2,
       sequence: { id: 7n, start: true, end: false },
+      traceId: 9,
     };
     const queued = { ...sent, timeoutNs: 5, onlyTheScheduler: () => 1 };
     expect(copyRequests([queued]).value).toEqual([sent]);

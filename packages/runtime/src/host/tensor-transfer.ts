@@ -18,15 +18,26 @@ export interface Sendable<Value> {
 export function copyRequests(requests: readonly InstanceRequest[]): Sendable<readonly InstanceRequest[]> {
   const transfer: Transferable[] = [];
   const value = requests.map(
-    ({ id, inputs, outputs, keepOnDevice, batchSize, parameters, timeoutUs, sequence }): InstanceRequest => ({
-      id,
+    ({
+      inputs,
+      outputs,
+      keepOnDevice,
+      timeoutUs,
+      priority,
+      sequence,
+      traceId,
+      ...request
+    }): InstanceRequest => ({
+      id: request.id,
       inputs: inputs.map((tensor) => sendable(tensor, copyOf, transfer)),
       outputs,
       ...(keepOnDevice !== undefined && { keepOnDevice }),
-      batchSize,
-      parameters,
+      batchSize: request.batchSize,
+      parameters: request.parameters,
       ...(timeoutUs !== undefined && timeoutUs > 0 && { timeoutUs }),
+      ...(priority !== undefined && priority > 0 && { priority }),
       ...(sequence !== undefined && { sequence }),
+      ...(traceId !== undefined && { traceId }),
     }),
   );
   return { value, transfer };

@@ -54,7 +54,7 @@ function setUp(provider: "wasm" | "webgpu" = "wasm") {
       return Promise.resolve({ kind: "completed", outcomes, times, readbacks: 1 });
     },
   };
-  const workers: InstanceWorkers = {
+  const workers: Pick<InstanceWorkers, "create" | "read"> = {
     create: (placed, order) => {
       asked.push({ placed, order });
       return Promise.resolve(remote);
@@ -63,7 +63,6 @@ function setUp(provider: "wasm" | "webgpu" = "wasm") {
       worker === "ended"
         ? Promise.reject(new InferenceError("UNAVAILABLE", "the worker has ended"))
         : Promise.resolve(Uint8Array.of(handle)),
-    stop: () => undefined,
   };
   const backend = createWorkerBackend({
     name: "onnxruntime",

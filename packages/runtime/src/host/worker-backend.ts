@@ -2,7 +2,6 @@ import type {
   Backend,
   ExecuteContext,
   ExecutionResult,
-  InstancePlacement,
   InstanceRequest,
   InstanceSpec,
   ModelFiles,
@@ -21,17 +20,19 @@ export interface WorkerBackendOptions {
   /** What runs in its workers. */
   readonly engine: WorkerEngine;
   readonly prepare: Backend["prepare"];
-  readonly workers: InstanceWorkers;
+  readonly workers: Pick<InstanceWorkers, "create" | "read">;
   readonly limits: WatchdogLimits;
   readonly encodeConfig: (config: ModelConfig) => Uint8Array;
   readonly newId: () => string;
   readonly warn: (message: string) => void;
-  /** Makes a model's files readable over HTTP while an instance stands. Absent: its workers read them from the store alone. */
-  readonly serveFiles?: (files: ModelFiles) => Promise<ServedModel>;
+  /** Makes a model's files readable at an address while an instance stands. Absent: its workers read them from the store alone. */
+  readonly serveFiles?: ServeModelFiles;
 }
 
+export type ServeModelFiles = (files: ModelFiles) => Promise<ServedModel>;
+
 export interface ServedModel {
-  /** With a slash at its end. */
+  /** Of the model's directory, with a slash at its end. */
   readonly url: string;
   readonly close: () => void;
 }
@@ -94,7 +95,7 @@ export async function createRemoteInstance(
   signal: AbortSignal,
   purpose: WorkerPurpose = "serve",
 ): Promise<CreatedRemote> {
-  const { placement, model } = spec;
+  const { model } = spec;
   const instanceId = options.newId();
   const served = await options.serveFiles?.(model.files);
   const order = {
@@ -103,7 +104,7 @@ export async function createRemoteInstance(
     message: () => createMessage({ instanceId, spec, options, purpose, served }),
   };
   try {
-    const instance = await options.workers.create(placed(instanceId, placement, options), order, signal);
+    const instance = await options.workers.create(placed(instanceId, spec, options), order, signal);
     void instance.lost.then(() => served?.close());
     return {
       instance,
@@ -121,17 +122,21 @@ export async function createRemoteInstance(
 /** A model in JavaScript may do anything to the globals around it, and loop for ever. */
 function placed(
   instanceId: string,
-  { workerKey, device, instanceName }: InstancePlacement,
+  { model, placement: { workerKey, device, instanceName } }: InstanceSpec,
   { engine }: Pick<WorkerBackendOptions, "engine">,
 ): Placed {
+  const instance = `${model.modelName}:${String(model.version)}:${instanceName}`;
   switch (engine) {
-    case "onnxruntime":
-      return { engine, workerKey, device };
+    case "onnxruntime": {
+      const isShared = device.kind === "gpu" && /^gpu:\d+:\d+$/.test(workerKey);
+      return { engine, workerKey, device, name: isShared ? workerKey : `${device.kind}:${instance}` };
+    }
     case "javascript":
       return {
         engine,
         workerKey: `javascript:${instanceName}:${instanceId}`,
         label: `javascript:${instanceName}`,
+        name: `javascript:${instance}`,
         device: { kind: "cpu", threads: 1 },
       };
   }

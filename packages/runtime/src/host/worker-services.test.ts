@@ -18,6 +18,7 @@ function ask(modelReady: ModelReady): Promise<unknown> {
         modelReady,
       },
       metrics: createCustomMetrics(),
+      tracing: { report: () => undefined },
     },
     onWait: () => () => undefined,
   });
@@ -34,5 +35,40 @@ describe("a model that asks whether another one is ready", () => {
   it("hears of everything else that goes wrong", async () => {
     const starting = new InferenceError("UNAVAILABLE", "Server not ready");
     await expect(ask(() => Promise.reject(starting))).rejects.toThrow("Server not ready");
+  });
+});
+
+describe("a model that asks another one", () => {
+  it("does so within the trace of the request that it works on, or untraced", async () => {
+    const contexts: unknown[] = [];
+    const unused = (): Promise<never> => Promise.reject(new Error("nobody asks for this"));
+    const reported: unknown[] = [];
+    const { calls, notes } = workerHandlers({
+      services: {
+        operations: {
+          modelInfer: ({ modelName }, { trace }) => {
+            contexts.push(trace);
+            return Promise.resolve({ modelName, modelVersion: "1", id: "", parameters: {}, outputs: [] });
+          },
+          modelStreamInfer: unused,
+          repositoryModelLoad: unused,
+          repositoryModelUnload: unused,
+          modelReady: unused,
+        },
+        metrics: createCustomMetrics(),
+        tracing: { report: (...activity) => reported.push(activity) },
+      },
+      onWait: () => () => undefined,
+    });
+    const request = { modelName: "m", modelVersion: "", id: "", parameters: {}, inputs: [], outputs: [] };
+    const context = { signal: new AbortController().signal };
+    await calls.infer({ ...request, traceParentId: 7 }, context);
+    await calls.infer(request, context);
+    expect(contexts).toEqual([
+      { kind: "inner", parentId: 7 },
+      { kind: "inner", parentId: undefined },
+    ]);
+    notes.traceActivity({ traceId: 7, activity: "SORT_START" });
+    expect(reported).toEqual([[7, "SORT_START"]]);
   });
 });

@@ -1,8 +1,8 @@
-import type { CustomMetrics } from "@naiad/core";
+import type { CustomMetrics, Tracing } from "@naiad/core";
 import type { ChannelHandlers } from "@naiad/link";
-import type { InferenceResponse, OperationHandlers } from "@naiad/protocol";
+import type { InferenceResponse, OperationContext, OperationHandlers } from "@naiad/protocol";
 import { InferenceError } from "@naiad/protocol";
-import type { InstanceHostContract } from "../contracts.ts";
+import type { InstanceHostContract, ModelInferRequest } from "../contracts.ts";
 import { giveTensors } from "./tensor-transfer.ts";
 
 /** What the models in instance workers may ask of the server. */
@@ -12,6 +12,7 @@ export interface WorkerServices {
     "modelInfer" | "modelStreamInfer" | "repositoryModelLoad" | "repositoryModelUnload" | "modelReady"
   >;
   readonly metrics: CustomMetrics;
+  readonly tracing: Pick<Tracing, "report">;
 }
 
 /** What a worker waits for: another model's answer, or a model that is loaded or unloaded. */
@@ -24,12 +25,12 @@ export interface WorkerHandlersOptions {
 }
 
 type WorkerHandlers = Pick<ChannelHandlers<InstanceHostContract>, "calls" | "streams"> & {
-  readonly notes: Pick<ChannelHandlers<InstanceHostContract>["notes"], "metric">;
+  readonly notes: Pick<ChannelHandlers<InstanceHostContract>["notes"], "metric" | "traceActivity">;
 };
 
 /** Answers a worker from the server's operations. */
 export function workerHandlers({ services, onWait }: WorkerHandlersOptions): WorkerHandlers {
-  const { operations, metrics } = services;
+  const { operations, metrics, tracing } = services;
 
   async function waiting<Value>(wait: WorkerWait, task: () => Promise<Value>): Promise<Value> {
     const ended = onWait(wait);
@@ -43,7 +44,9 @@ export function workerHandlers({ services, onWait }: WorkerHandlersOptions): Wor
   return {
     calls: {
       infer: (request, context) =>
-        waiting("answer", async () => giveResponse(await operations.modelInfer(request, context))),
+        waiting("answer", async () =>
+          giveResponse(await operations.modelInfer(request, innerContext(request, context))),
+        ),
       loadModel: (input, context) =>
         waiting("model", async () => ({ value: await operations.repositoryModelLoad(input, context) })),
       unloadModel: (input, context) =>
@@ -62,7 +65,9 @@ export function workerHandlers({ services, onWait }: WorkerHandlersOptions): Wor
     streams: {
       inferStream: async function* (request, context) {
         // Between two responses the model works by itself.
-        const responses = await waiting("answer", () => operations.modelStreamInfer(request, context));
+        const responses = await waiting("answer", () =>
+          operations.modelStreamInfer(request, innerContext(request, context)),
+        );
         const iterator = responses[Symbol.asyncIterator]();
         try {
           for (;;) {
@@ -79,8 +84,18 @@ export function workerHandlers({ services, onWait }: WorkerHandlersOptions): Wor
       metric: (update) => {
         metrics.update(update);
       },
+      traceActivity: ({ traceId, activity }) => {
+        tracing.report(traceId, activity);
+      },
     },
   };
+}
+
+function innerContext(
+  { traceParentId }: ModelInferRequest,
+  { signal }: Pick<OperationContext, "signal">,
+): OperationContext {
+  return { signal, trace: { kind: "inner", parentId: traceParentId } };
 }
 
 /** A model asks in order to load what is not there; clients get the error. */

@@ -9,7 +9,7 @@ import type { MemoryLocks } from "@naiad/testing";
 import { memoryLocks, realEndpoints } from "@naiad/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { fixtureModels } from "@naiad/testing/fixture-models";
-import type { InstanceContract, InstanceCreate, InstanceHostContract } from "../contracts.ts";
+import type { InstanceContract, InstanceCreate, InstanceHostContract, WorkerMemory } from "../contracts.ts";
 import { aliveLock, WIRE_VERSION } from "../contracts.ts";
 import { runInstanceWorker } from "./instance-worker.ts";
 
@@ -43,6 +43,8 @@ afterEach(() => {
 interface Worker {
   readonly channel: Channel<InstanceContract>;
   readonly operations: string[];
+  /** What it has told of its memory. */
+  readonly memory: WorkerMemory[];
   readonly locks: MemoryLocks;
 }
 
@@ -50,23 +52,33 @@ interface WorkerSetup {
   readonly engine?: OnnxEngine;
   readonly store?: FileStore;
   readonly gpu?: GPU;
+  readonly wasmBytes?: () => number;
   readonly fault?: FaultHook;
 }
 
-function spawn({ engine = ENGINE, store, gpu, fault }: WorkerSetup = {}): Worker {
+function spawn({ engine = ENGINE, store, gpu, wasmBytes, fault }: WorkerSetup = {}): Worker {
   const { left, right } = realEndpoints();
   const locks = memoryLocks();
-  const platform = { locks, gpu, hasWebNn: false, openStore: () => store };
+  const platform = {
+    locks,
+    gpu,
+    hasWebNn: false,
+    openStore: () => store,
+    ...(wasmBytes !== undefined && { wasmBytes }),
+  };
   runInstanceWorker(right, engine, { platform, ...(fault === undefined ? {} : { fault }) });
   const operations: string[] = [];
+  const memory: WorkerMemory[] = [];
   const channel = createChannel<InstanceContract, InstanceHostContract>(
     left,
     {
       ...NO_SERVER,
       notes: {
         operation: ({ instanceId, operation }) => operations.push(`${operation} ${instanceId}`),
+        memory: (told) => memory.push(told),
         log: () => undefined,
         metric: () => undefined,
+        traceActivity: () => undefined,
         response: () => undefined,
         end: () => undefined,
       },
@@ -74,7 +86,7 @@ function spawn({ engine = ENGINE, store, gpu, fault }: WorkerSetup = {}): Worker
     { peer: "instance worker" },
   );
   channels.push(channel);
-  return { channel, operations, locks };
+  return { channel, operations, memory, locks };
 }
 
 async function started(setup: WorkerSetup = {}): Promise<Worker> {
@@ -178,6 +190,19 @@ describe("an instance worker", () => {
     await expect(spawn({ engine }).channel.call("start", START)).rejects.toMatchObject({
       message: "ONNX Runtime Web (wasm) could not start: 404",
     });
+  });
+
+  it("tells what it takes when that has changed, before it answers", async () => {
+    let wasmBytes = 100;
+    const worker = await started({ wasmBytes: () => wasmBytes });
+    expect(worker.memory).toEqual([{ wasmBytes: 100, gpuBufferBytes: 0 }]);
+    await create(worker, "batcher");
+    wasmBytes = 300;
+    await run(worker, "batcher", affine([1, 2, 3, 4]));
+    expect(worker.memory.slice(1)).toEqual([{ wasmBytes: 300, gpuBufferBytes: 0 }]);
+    await run(worker, "batcher", affine([1, 2, 3, 4]));
+    await worker.channel.call("release", { instanceId: "batcher" });
+    expect(worker.memory).toHaveLength(2);
   });
 
   it("creates, runs and releases, and tells when that begins which the host cannot know", async () => {
@@ -290,7 +315,12 @@ describe("an instance worker", () => {
   it("ends with its GPU", async () => {
     let lose: (info: Pick<GPUDeviceLostInfo, "reason" | "message">) => void = () => undefined;
     const lost = new Promise<Pick<GPUDeviceLostInfo, "reason" | "message">>((resolve) => (lose = resolve));
-    const device = { features: new Set(), lost, addEventListener: () => undefined };
+    const device = {
+      features: new Set(),
+      lost,
+      addEventListener: () => undefined,
+      createBuffer: () => undefined,
+    };
     const adapter = {
       features: new Set(),
       limits: {},

@@ -63,6 +63,7 @@ function onnxEngine(
       ort = await startEngine(engine, settings);
       tensors = createDeviceTensors(settings.workerId);
     },
+    gpuBufferBytes: () => gpus.bufferBytes,
     deviceTensors: {
       read: (handle) => deviceTensors().read(handle),
       dispose: (handle) => {

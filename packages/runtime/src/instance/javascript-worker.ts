@@ -106,6 +106,9 @@ function modelHost(host: Channel<InstanceHostContract>, instanceName: string): M
     log: (level, message) => {
       host.notify("log", { level, message: `${instanceName}: ${message}` });
     },
+    traceActivity: (traceId, activity) => {
+      host.notify("traceActivity", { traceId, activity });
+    },
     infer: (request, signal) => host.call("infer", request, { signal, transfer: ownBuffers(request.inputs) }),
     inferStream: (request, signal) =>
       host.stream("inferStream", request, { signal, transfer: ownBuffers(request.inputs) }),

@@ -9,6 +9,7 @@ import type {
   InstanceCreate,
   InstanceHostContract,
   InstanceWorkerStart,
+  WorkerMemory,
 } from "../contracts.ts";
 import type { InstancePlatform } from "./instance-platform.ts";
 import { outputBuffers } from "./output-buffers.ts";
@@ -21,6 +22,8 @@ export interface InstanceEngine {
   /** Called once, before anything else. */
   start(settings: InstanceWorkerStart): Promise<void>;
   create(input: InstanceCreate): Promise<EngineInstance>;
+  /** Of the buffers that it has on GPUs. Absent: it uses none. */
+  gpuBufferBytes?(): number;
   /** What its instances leave on a device. Absent: nothing. */
   readonly deviceTensors?: {
     /** The caller owns the result. Rejects with UNAVAILABLE where the tensor is not there. */
@@ -80,6 +83,26 @@ export function serveInstances(
   let hasStarted = false;
   /** Whether the execution that runs now had to wait: only then the host cannot know when it began. */
   let hasWaited = false;
+  let told: WorkerMemory = { wasmBytes: 0, gpuBufferBytes: 0 };
+
+  function tellMemory(): void {
+    const wasmBytes = platform.wasmBytes?.() ?? 0;
+    const gpuBufferBytes = engine.gpuBufferBytes?.() ?? 0;
+    if (wasmBytes === told.wasmBytes && gpuBufferBytes === told.gpuBufferBytes) return;
+    told = { wasmBytes, gpuBufferBytes };
+    host.notify("memory", told);
+  }
+
+  /** After what was asked for before. */
+  function inLine<Value>(task: () => Promise<Value>, signal?: AbortSignal): Promise<Value> {
+    return queue.run(async () => {
+      try {
+        return await task();
+      } finally {
+        tellMemory();
+      }
+    }, signal);
+  }
 
   async function start(settings: InstanceWorkerStart): Promise<void> {
     if (settings.wireVersion !== WIRE_VERSION) {
@@ -109,11 +132,11 @@ export function serveInstances(
     {
       calls: {
         start: async (settings) => {
-          await queue.run(() => start(settings));
+          await inLine(() => start(settings));
           return { value: { build: engine.build } };
         },
         create: async (input, { signal }) => {
-          const { device, config } = await queue.run(() => create(input), signal);
+          const { device, config } = await inLine(() => create(input), signal);
           return { value: { device, ...(config !== undefined && { config }) } };
         },
         execute: ({ instanceId, requests, executionId }, { signal }) => {
@@ -121,7 +144,7 @@ export function serveInstances(
           // Now: what is cancelled while it waits in the queue is cancelled.
           const context =
             executionId === undefined ? NOBODY_LISTENS : outlets.open(executionId, requests.length);
-          return queue.run(async () => {
+          return inLine(async () => {
             hasWaited = waits;
             let outcomes: readonly InstanceOutcome[] = [];
             let execution: EngineExecution;
@@ -140,7 +163,7 @@ export function serveInstances(
           }, signal);
         },
         readTensor: ({ handle }, { signal }) =>
-          queue.run(async () => {
+          inLine(async () => {
             const { deviceTensors } = engine;
             if (deviceTensors === undefined)
               throw new InferenceError("UNAVAILABLE", "the worker has no tensors on a device");
@@ -153,7 +176,7 @@ export function serveInstances(
         },
         // Of an instance that was never made, too: the host lets go of those that it gave up while they were created.
         release: ({ instanceId }) =>
-          queue.run(async () => {
+          inLine(async () => {
             const instance = instances.get(instanceId);
             instances.delete(instanceId);
             if (instance === undefined) return { value: { releasedBytes: 0 } };
@@ -165,7 +188,7 @@ export function serveInstances(
       notes: {
         disposeTensor: ({ handle }) => {
           // Not before the executions that read it.
-          void queue.run(() => {
+          void inLine(() => {
             engine.deviceTensors?.dispose(handle);
             return Promise.resolve();
           });

@@ -5,6 +5,8 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface UrlRangeRead {
   readonly url: string;
+  /** What the file is called in texts. */
+  readonly shownAs: string;
   readonly range: ByteRange;
   readonly signal: AbortSignal;
   readonly fetch: Fetch;
@@ -18,7 +20,7 @@ export interface UrlRangeRead {
  * early ends the transfer.
  */
 export async function* readUrlRange(read: UrlRangeRead): AsyncGenerator<Uint8Array, void, undefined> {
-  const { range, url } = read;
+  const { range, shownAs } = read;
   if (range.start === range.end) return;
   const answer = await openRange(read);
   let skip = range.start - answer.start;
@@ -31,7 +33,7 @@ export async function* readUrlRange(read: UrlRangeRead): AsyncGenerator<Uint8Arr
     if (wanted === 0) return;
   }
   const total = range.end - range.start;
-  throw unavailable(url, `the answer ended after ${String(total - wanted)} of ${String(total)} bytes`);
+  throw unavailable(shownAs, `the answer ended after ${String(total - wanted)} of ${String(total)} bytes`);
 }
 
 interface RangeAnswer {
@@ -41,7 +43,7 @@ interface RangeAnswer {
 }
 
 async function openRange(read: UrlRangeRead): Promise<RangeAnswer> {
-  const { fetch, range, signal, url, withoutRanges } = read;
+  const { fetch, range, shownAs, signal, url, withoutRanges } = read;
   const asksRange = !withoutRanges.has(url);
   const headers: Record<string, string> = asksRange
     ? { range: `bytes=${String(range.start)}-${String(range.end - 1)}` }
@@ -54,18 +56,21 @@ async function openRange(read: UrlRangeRead): Promise<RangeAnswer> {
   };
 
   if (response.status === 416) {
-    return refuse(unavailable(url, "the file is shorter than the manifest says (a deploy in progress?)"));
+    return refuse(unavailable(shownAs, "the file is shorter than the manifest says (a deploy in progress?)"));
   }
   if (!response.ok) {
     const status = `HTTP status ${String(response.status)}`;
     const mayRecover = response.status >= 500 || response.status === 429 || response.status === 408;
     return refuse(
-      mayRecover ? unavailable(url, status) : new InferenceError("NOT_FOUND", `${url}: ${status}`),
+      mayRecover ? unavailable(shownAs, status) : new InferenceError("NOT_FOUND", `${shownAs}: ${status}`),
     );
   }
   if (response.headers.get("content-type")?.includes("text/html") === true && !/\.html?$/i.test(url)) {
     return refuse(
-      new InferenceError("NOT_FOUND", `${url}: the server answered with an HTML page instead of the file`),
+      new InferenceError(
+        "NOT_FOUND",
+        `${shownAs}: the server answered with an HTML page instead of the file`,
+      ),
     );
   }
   if (response.status !== 206) return { response, start: 0 };
@@ -76,14 +81,14 @@ async function openRange(read: UrlRangeRead): Promise<RangeAnswer> {
     await response.body?.cancel().catch(() => undefined);
     if (asksRange) return openRange(read);
     return refuse(
-      unavailable(url, "the server answered with part of a compressed form that nobody asked for"),
+      unavailable(shownAs, "the server answered with part of a compressed form that nobody asked for"),
     );
   }
   const start = startOf(response) ?? range.start;
   if (start > range.start) {
     return refuse(
       unavailable(
-        url,
+        shownAs,
         `the server answered with bytes from ${String(start)} when asked from ${String(range.start)}`,
       ),
     );
@@ -118,6 +123,6 @@ async function* bodyOf(response: Response): AsyncGenerator<Uint8Array, void, und
   }
 }
 
-function unavailable(url: string, what: string): InferenceError {
-  return new InferenceError("UNAVAILABLE", `${url}: ${what}`);
+function unavailable(shownAs: string, what: string): InferenceError {
+  return new InferenceError("UNAVAILABLE", `${shownAs}: ${what}`);
 }

@@ -260,6 +260,37 @@ describe("the manifest", () => {
     }
   });
 
+  it("is told of by the repository's name where the address is nobody's business", async () => {
+    const named = (answer: () => Response) =>
+      createUrlSource(
+        { url: MODELS, shownAs: "/srv/models" },
+        { fetch: fetchFrom(answer).fetch, store: createMemoryFileStore() },
+      );
+    const unreadable = named(() => new Response("", { status: 404 }));
+    const readFile = async (): Promise<unknown> =>
+      unreadable.read("my model", "1/a.onnx", { start: 0, end: 1 }, signal)[Symbol.asyncIterator]().next();
+    const failures: readonly (readonly [() => Promise<unknown>, string])[] = [
+      [() => named(offline).manifest(signal), "/srv/models: Failed to fetch"],
+      [() => unreadable.manifest(signal), "no model repository at /srv/models"],
+      [() => named(() => new Response("", { status: 503 })).manifest(signal), "/srv/models: HTTP status 503"],
+      [
+        () => named(() => new Response("permission denied\n", { status: 503 })).manifest(signal),
+        "/srv/models: permission denied",
+      ],
+      [() => named(() => new Response("{")).manifest(signal), "/srv/models: "],
+      [readFile, "/srv/models/my model/1/a.onnx: HTTP status 404"],
+    ];
+    for (const [ask, text] of failures) {
+      const { message } = await ask().then(
+        () => new Error("no failure"),
+        (error: unknown) => error as Error,
+      );
+      expect(message).toContain(text);
+      expect(message).not.toContain(MODELS);
+    }
+    expect(named(good).id).toBe("/srv/models");
+  });
+
   it("names the place of what is wrong with it", async () => {
     await expect(sourceFrom(() => new Response("{")).source.manifest(signal)).rejects.toThrow(
       `${MODELS}/index.json: `,

@@ -27,6 +27,9 @@ export function createUrlSource(
   const { fetch, logger, store } = dependencies;
   const base = location.url.endsWith("/") ? location.url : `${location.url}/`;
   const manifestUrl = `${base}index.json`;
+  // Its manifest is made on the way, and no file that somebody could look for.
+  const shownManifest = location.shownAs ?? manifestUrl;
+  const shownBase = location.shownAs === undefined ? base : `${location.shownAs}/`;
   const documentKey = `manifest: ${base}`;
   const withoutRanges = new Set<string>();
   let isAway = false;
@@ -37,24 +40,24 @@ export function createUrlSource(
     // Every load asks for the manifest again; an outage is told once.
     if (!isAway) logger?.log("warning", `${failure.message}; using the manifest of the last visit`);
     isAway = true;
-    return readManifest(text, manifestUrl);
+    return readManifest(text, shownManifest);
   }
 
   return {
-    id: base,
+    id: location.shownAs ?? base,
 
     async manifest(signal) {
       if (location.manifest !== undefined)
-        return readManifest(location.manifest, `the manifest given for ${base}`);
-      const answer = await fetchManifest(fetch, manifestUrl, signal);
+        return readManifest(location.manifest, `the manifest given for ${shownBase}`);
+      const answer = await fetchManifest({ fetch, url: manifestUrl, shownAs: location.shownAs }, signal);
       if (answer.kind === "unreachable") return remembered(answer.error);
-      if (isAway) logger?.log("info", `${manifestUrl} can be reached again`);
+      if (isAway) logger?.log("info", `${shownManifest} can be reached again`);
       isAway = false;
-      const manifest = readManifest(answer.text, manifestUrl);
+      const manifest = readManifest(answer.text, shownManifest);
       await store.putDocument(documentKey, answer.text).catch((error: unknown) => {
         logger?.log(
           "warning",
-          `the manifest of ${base} could not be stored: ${InferenceError.from(error).message}`,
+          `the manifest of ${shownBase} could not be stored: ${InferenceError.from(error).message}`,
         );
       });
       return manifest;
@@ -62,7 +65,8 @@ export function createUrlSource(
 
     read(modelName, path, range, signal) {
       const url = base + [modelName, ...path.split("/")].map(encodeURIComponent).join("/");
-      return readUrlRange({ url, range, signal, fetch, withoutRanges });
+      const shownAs = location.shownAs === undefined ? url : `${shownBase}${modelName}/${path}`;
+      return readUrlRange({ url, shownAs, range, signal, fetch, withoutRanges });
     },
   };
 }
@@ -72,8 +76,18 @@ type ManifestAnswer =
   /** Nobody there, or a server in trouble: worth looking at what was there the last time. */
   | { readonly kind: "unreachable"; readonly error: InferenceError };
 
+interface ManifestAddress {
+  readonly fetch: Fetch;
+  readonly url: string;
+  readonly shownAs: string | undefined;
+}
+
 /** Throws the signal's reason, and UNAVAILABLE for an answer that means there is no manifest. */
-async function fetchManifest(fetch: Fetch, url: string, signal: AbortSignal): Promise<ManifestAnswer> {
+async function fetchManifest(
+  { fetch, shownAs, url }: ManifestAddress,
+  signal: AbortSignal,
+): Promise<ManifestAnswer> {
+  const shown = shownAs ?? url;
   let response: Response;
   let text: string;
   try {
@@ -84,12 +98,16 @@ async function fetchManifest(fetch: Fetch, url: string, signal: AbortSignal): Pr
     signal.throwIfAborted();
     return {
       kind: "unreachable",
-      error: unavailable(`${url}: ${InferenceError.from(error).message}`, error),
+      error: unavailable(`${shown}: ${InferenceError.from(error).message}`, error),
     };
   }
   if (response.status >= 500 || response.status === 429) {
-    return { kind: "unreachable", error: unavailable(`${url}: HTTP status ${String(response.status)}`) };
+    const status = `HTTP status ${String(response.status)}`;
+    // What serves a directory under its name is of our own, and says what the matter is.
+    const why = shownAs === undefined || text.trim() === "" ? status : text.trim();
+    return { kind: "unreachable", error: unavailable(`${shown}: ${why}`) };
   }
+  if (shownAs !== undefined && !response.ok) throw unavailable(`no model repository at ${shownAs}`);
   const advice = "write the manifest with 'naiad index <directory>' or pass one in the options";
   if (!response.ok) {
     throw unavailable(`no model repository at ${url}: HTTP status ${String(response.status)}; ${advice}`);

@@ -65,7 +65,10 @@ export class CachingScheduler implements Scheduler {
     const known = partition.lookup(key);
     const lookupNs = clock.nowNs() - startNs;
     if (known === undefined) this.#execute(scheduled, { key, lookupNs });
-    else this.#answer(scheduled, known, lookupNs);
+    else {
+      scheduled.trace?.queued(startNs, scheduled.request.inputs);
+      this.#answer(scheduled, known, lookupNs);
+    }
   }
 
   async stop(): Promise<void> {

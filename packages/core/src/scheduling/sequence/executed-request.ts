@@ -8,6 +8,8 @@ import { executedOutputs } from "./sequence-states.ts";
 
 export interface ExecutionContext {
   readonly flags: SequenceFlags;
+  /** Where the request is traced. */
+  readonly traceId?: number;
   readonly controls: ControlTensors;
   readonly states: readonly SequenceState[];
   /** Of this sequence, before this step. */
@@ -16,8 +18,8 @@ export interface ExecutionContext {
 
 /** A request as the model sees it: with controls and states among its inputs, and the next states among its outputs. */
 export function executedRequest(
-  { id, inputs, outputs, batchSize, parameters }: ValidRequest,
-  { flags, controls, states, current }: ExecutionContext,
+  { id, inputs, outputs, batchSize, parameters, priority }: ValidRequest,
+  { flags, traceId, controls, states, current }: ExecutionContext,
 ): InstanceRequest {
   return {
     id,
@@ -25,7 +27,9 @@ export function executedRequest(
     outputs: executedOutputs(states, outputs),
     batchSize,
     parameters,
+    priority,
     sequence: flags,
+    ...(traceId !== undefined && { traceId }),
   };
 }
 

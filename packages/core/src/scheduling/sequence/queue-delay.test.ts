@@ -1,4 +1,3 @@
-import { InferenceError } from "@naiad/protocol";
 import type { FakeExecution } from "@naiad/testing";
 import {
   answeredSums,
@@ -12,6 +11,7 @@ import {
   sumAnswer,
 } from "@naiad/testing";
 import { describe, expect, it } from "vitest";
+import { givingUp } from "../../../test/replaced-instances.ts";
 
 const MS = 1_000_000;
 /** More than anything here needs, and far fewer than a clock that is set for the past again and again. */
@@ -76,10 +76,7 @@ describe("a delay that has passed before its instance can be asked", () => {
       instances: 2,
       maxBatchSize: 2,
       sequences: "direct { max_queue_delay_microseconds: 5000 minimum_slot_utilization: 1.0 }",
-      onCreate: ({ instanceName }, generation) =>
-        instanceName === "m_1" && generation > 0
-          ? { kind: "fail", error: new InferenceError("INTERNAL", "no") }
-          : { kind: "create" },
+      onCreate: givingUp("m_1"),
     });
     const sent = [sendStep(fixture, 1n, "s"), sendStep(fixture, 2n, "se"), sendStep(fixture, 3n, "s")];
     await fixture.clock.advance(MS);

@@ -5,15 +5,10 @@ import type { Alarm } from "../alarm.ts";
 import { createAlarm } from "../alarm.ts";
 import { shapeKeyOf } from "../batching-config.ts";
 import { QueuedRequest } from "../queued-request.ts";
-import type { FailureReason, ScheduledRequest, Scheduler } from "../scheduler.ts";
+import type { FailureReason, KeptStates, ScheduledRequest, Scheduler } from "../scheduler.ts";
 import type { SchedulerOptions } from "../scheduler-options.ts";
-import type {
-  BatchEntry,
-  CompletedExecution,
-  DecoupledEnd,
-  DecoupledResponse,
-  WorkSource,
-} from "../work-source.ts";
+import { hostBytes } from "../tensor-bytes.ts";
+import type { BatchEntry, CompletedExecution, WorkAnswers, WorkSource } from "../work-source.ts";
 import { controlTensors } from "./control-tensors.ts";
 import type { IdleSequences } from "./idle-sequences.ts";
 import { createIdleSequences } from "./idle-sequences.ts";
@@ -41,6 +36,16 @@ export interface SequenceBatcherOptions extends SchedulerOptions {
  * the backend itself remembers sequences (`keepsState`), a lost instance ends those in its slots.
  */
 export class SequenceBatcher implements Scheduler, WorkSource {
+  readonly answers: WorkAnswers = {
+    complete: (execution) => {
+      this.#accepted.complete(this.#executions.answered(execution));
+    },
+    respond: (request, response) =>
+      this.#accepted.respond(request, this.#executions.withoutStates(response, request)),
+    end: (request, end) => {
+      this.#accepted.end(request, end);
+    },
+  };
   readonly #options: SequenceBatcherOptions;
   readonly #config: SequenceConfig;
   readonly #accepted: AcceptedRequests;
@@ -88,6 +93,13 @@ export class SequenceBatcher implements Scheduler, WorkSource {
 
   get inflightCount(): number {
     return this.#accepted.inflightCount;
+  }
+
+  keptStates(): KeptStates {
+    const sequences = this.#places.all();
+    // Those that have just begun share what they begin with.
+    const states = new Set(sequences.flatMap((sequence) => sequence.states));
+    return { sequences: sequences.length, bytes: hostBytes([...states]) };
   }
 
   enqueue(scheduled: ScheduledRequest): void {
@@ -161,18 +173,6 @@ export class SequenceBatcher implements Scheduler, WorkSource {
 
   executed(execution: CompletedExecution): void {
     for (const sequence of this.#executions.finish(execution)) this.#continue(sequence);
-  }
-
-  completed(execution: CompletedExecution): void {
-    this.#accepted.complete(this.#executions.answered(execution));
-  }
-
-  responded(request: QueuedRequest, response: DecoupledResponse): Promise<void> {
-    return this.#accepted.respond(request, this.#executions.withoutStates(response, request));
-  }
-
-  ended(request: QueuedRequest, end: DecoupledEnd): void {
-    this.#accepted.end(request, end);
   }
 
   failed(request: QueuedRequest, error: InferenceError): void {

@@ -110,8 +110,10 @@ export class SequenceExecutions {
     sequence.queue.shift();
     sequence.executing = request;
     const { controls, states } = this.#options;
+    const { trace } = request.scheduled;
     const executed = executedRequest(request.scheduled.request, {
       flags: { id: sequence.id, start, end },
+      ...(trace !== undefined && { traceId: trace.id }),
       controls,
       states,
       current: sequence.states,

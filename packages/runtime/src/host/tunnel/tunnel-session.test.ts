@@ -1,3 +1,4 @@
+import type { MachineMetrics } from "@naiad/core";
 import type { TunnelAsker, TunnelRequest } from "@naiad/link/tunnel";
 import { createTunnelAsker } from "@naiad/link/tunnel";
 import type { ExchangeRequest, ExchangeResponse } from "@naiad/protocol";
@@ -26,9 +27,9 @@ function connect(services: Partial<HostServices> = {}) {
   const { left, right } = pairedLines();
   const asker: TunnelAsker = createTunnelAsker({ line: left, defer: queueMicrotask, peer: "the host" });
   const seen: ExchangeRequest[] = [];
-  const traces: unknown[] = [];
   const loaded = deferred<undefined>();
   const stopped = { count: 0 };
+  const machines: MachineMetrics[] = [];
   createTunnelSession({
     line: right,
     ready: () => loaded.promise,
@@ -50,10 +51,6 @@ function connect(services: Partial<HostServices> = {}) {
       },
       operations: fakeHandlers({
         repositoryIndex: ({ ready }) => Promise.resolve([{ name: `ready ${String(ready)}` }]),
-        traceSetting: ({ update }) => {
-          traces.push(update);
-          return Promise.reject(new InferenceError("INVALID_ARG", "no such level"));
-        },
       }),
       instances: () => [],
       subscribe: (listener) => {
@@ -67,6 +64,14 @@ function connect(services: Partial<HostServices> = {}) {
         return Promise.resolve({ status: 200, headers: [], body: request.body.slice() });
       },
       handleGrpc: () => Promise.reject(new InferenceError("UNAVAILABLE", "not in this test")),
+      setMachineMetrics: (metrics) => {
+        machines.push(metrics);
+      },
+      tracing: { nowNs: () => 77, begin: () => undefined },
+      traces: async function* () {
+        yield await Promise.resolve({ kind: "dropped", count: 3 } as const);
+        yield { kind: "setting-ended", settingId: 1, logFrequency: 2 };
+      },
       ...services,
     },
   });
@@ -80,7 +85,7 @@ function connect(services: Partial<HostServices> = {}) {
       signal: new AbortController().signal,
       ...request,
     });
-  return { ask, seen, loaded, stopped, traces };
+  return { ask, seen, loaded, stopped, machines };
 }
 
 describe("the host's end of the tunnel", () => {
@@ -155,14 +160,38 @@ describe("the host's end of the tunnel", () => {
   });
 
   it("answers the command's other questions", async () => {
-    const { ask, stopped, traces } = connect();
+    const { ask, stopped } = connect();
     expect(await textOf(await ask("control", { rawTarget: "/index" }))).toBe('[{"name":"ready false"}]');
-    const trace = ask("control", { rawTarget: "/trace", body: pieces('{"trace_level":["X"]}') });
-    await expect(trace).rejects.toMatchObject({ message: "no such level" });
-    expect(traces).toEqual([{ trace_level: ["X"] }]);
     await textOf(await ask("control", { rawTarget: "/stop" }));
     expect(stopped.count).toBe(1);
     await expect(ask("control", { rawTarget: "/else" })).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  it("takes what the command tells of the machine", async () => {
+    const { ask, machines } = connect();
+    const machine = { hostRestarts: 1, cpu: { utilization: 0.5 }, gpus: [{ uuid: "GPU-1" }] };
+    const body = pieces(JSON.stringify(machine));
+    await textOf(await ask("control", { method: "POST", rawTarget: "/machine", body }));
+    expect(machines).toEqual([machine]);
+    await expect(
+      ask("control", { method: "POST", rawTarget: "/machine", body: pieces("{") }),
+    ).rejects.toThrow();
+    expect(machines).toHaveLength(1);
+  });
+
+  it("sends traces as lines of JSON, and ends with them", async () => {
+    const { ask } = connect();
+    const lines = (await textOf(await ask("traces"))).trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      { kind: "dropped", count: 3 },
+      { kind: "setting-ended", settingId: 1, logFrequency: 2 },
+    ]);
+  });
+
+  it("says when a request began to come, by the clock of traces", async () => {
+    const { ask, seen } = connect();
+    await ask("http", { body: pieces("a", "b") });
+    expect(seen).toMatchObject([{ receivedNs: 77 }]);
   });
 
   it("sends the log as lines of JSON, and nothing else", async () => {

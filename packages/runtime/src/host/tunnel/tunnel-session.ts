@@ -1,6 +1,7 @@
+import type { MachineMetrics } from "@naiad/core";
 import type { ArrivingRequest, TunnelAnswerer, TunnelHandler, TunnelLine } from "@naiad/link/tunnel";
 import { createTunnelAnswerer } from "@naiad/link/tunnel";
-import type { ExchangeHandler, ExchangeResponse, JsonValue, TraceSettingsUpdate } from "@naiad/protocol";
+import type { EdgeTracing, ExchangeHandler, ExchangeResponse, JsonValue } from "@naiad/protocol";
 import { encodeJson, httpStatusOf, InferenceError } from "@naiad/protocol";
 import type { TunnelProtocol } from "../../contracts.ts";
 import { eventStream } from "../event-stream.ts";
@@ -20,13 +21,17 @@ export interface TunnelSessionOptions {
 /** Serves the ports of the command that started the browser. */
 export function createTunnelSession(options: TunnelSessionOptions): TunnelAnswerer {
   const { line, services } = options;
-  const exchange = wholeBody(services.handleExchange);
+  const exchange = wholeBody(services.handleExchange, services.tracing);
   const handlers: readonly (readonly [TunnelProtocol, TunnelHandler])[] = [
     ["http", (request) => (isOnlyElsewhere(request) ? notFound() : exchange(request))],
     ["metrics", (request) => metrics(request, exchange)],
     ["files", exchange],
     ["control", (request) => control(request, options)],
     ["grpc", services.handleGrpc],
+    [
+      "traces",
+      ({ signal }) => Promise.resolve({ status: 200, headers: [], body: traceLines(services, signal) }),
+    ],
   ];
   return createTunnelAnswerer({
     line,
@@ -38,9 +43,10 @@ export function createTunnelSession(options: TunnelSessionOptions): TunnelAnswer
   });
 }
 
-function wholeBody(handle: ExchangeHandler): TunnelHandler {
+function wholeBody(handle: ExchangeHandler, tracing: EdgeTracing): TunnelHandler {
   return async (request) => {
     const { method, rawTarget, headers, signal } = request;
+    const receivedNs = tracing.nowNs();
     let body: Uint8Array;
     try {
       body = await readBody(request);
@@ -55,6 +61,7 @@ function wholeBody(handle: ExchangeHandler): TunnelHandler {
       headers,
       body,
       ...(chunkCount !== undefined && { chunkCount }),
+      ...(receivedNs !== undefined && { receivedNs }),
       signal,
     });
   };
@@ -91,12 +98,12 @@ async function control(
       return answer(200, {});
     case "/index":
       return answer(200, await services.operations.repositoryIndex({ ready: false }, { signal }));
-    case "/trace": {
-      // The command is of the same build; values are checked as those of any client.
-      const update = JSON.parse(new TextDecoder().decode(await readBody(request))) as TraceSettingsUpdate;
-      await services.operations.traceSetting({ modelName: "", update }, { signal });
+    case "/machine":
+      // The command is of the same build, so that what it writes has the shape.
+      services.setMachineMetrics(
+        JSON.parse(new TextDecoder().decode(await readBody(request))) as MachineMetrics,
+      );
       return answer(200, {});
-    }
     case "/log":
       return { status: 200, headers: [], body: logLines(services, signal) };
     default:
@@ -110,6 +117,13 @@ async function* logLines(services: HostServices, signal: AbortSignal): AsyncGene
     if (event.kind !== "log") continue;
     const { level, message, epochMs } = event;
     yield new TextEncoder().encode(`${JSON.stringify({ level, message, epochMs })}\n`);
+  }
+}
+
+/** A line of JSON for each note. */
+async function* traceLines(services: HostServices, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  for await (const note of services.traces(signal)) {
+    yield new TextEncoder().encode(`${JSON.stringify(note)}\n`);
   }
 }
 
