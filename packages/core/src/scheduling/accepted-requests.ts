@@ -83,7 +83,10 @@ export class AcceptedRequests implements WorkAnswers {
 
   /** Answers in the request's turn where answers are ordered, else at once. */
   failInTurn(request: QueuedRequest, error: InferenceError, reason: FailureReason): void {
-    if (request.answered) return;
+    if (request.answered) {
+      this.#cleanedUp(request);
+      return;
+    }
     this.#inTurn(request, () => {
       this.#answerWithError(request, error, reason);
     });

@@ -119,6 +119,20 @@ describe.each(Object.entries(SCHEDULERS))("a decoupled model behind the %s sched
     expect(statistics.snapshot({ name: "m", version: "1" }).response_stats["2"]?.cancel.count).toBe(1);
   });
 
+  it("counts a cancelled request once as cleaned up when its instance is lost", async () => {
+    const { clock, send, statistics, backend } = await start(config, {
+      kind: "decoupled",
+      scripts: [[RESPONSE(1), RESPONSE(2, 10 * MS), RESPONSE(3, 100 * MS), END]],
+    });
+    const request = send();
+    await clock.advance(11 * MS);
+    request.abort();
+    backend.lose("m_0", { reason: "it burnt" });
+    await clock.drain();
+    expect(answerTexts([request])).toEqual(["CANCELLED [request id: 1] request was cancelled"]);
+    expect(statistics.snapshot({ name: "m", version: "1" }).response_stats["2"]?.cancel.count).toBe(1);
+  });
+
   it("ends every open request with an error when its instance is lost", async () => {
     const { clock, send, backend } = await start(config, {
       kind: "decoupled",
