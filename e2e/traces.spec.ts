@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findBrowser } from "../scripts/lib/browser.mjs";
-import { expect, test } from "./fixtures.ts";
+import type { Page } from "./fixtures.ts";
+import { expect, openPage, test } from "./fixtures.ts";
 import { inferJson, send } from "./requests.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -55,6 +56,43 @@ test("a page reads the traces of its server, as Triton writes them", async ({ bl
 
   const off = await send(blank, "POST", "/v2/trace/setting", '{"trace_level":["OFF"]}');
   expect(JSON.parse(off.body)).toMatchObject({ trace_level: ["OFF"], trace_rate: "1" });
+});
+
+test("every reader has all traces, in other tabs too, until its server is stopped", async ({
+  blank,
+  context,
+  origin,
+  start,
+}) => {
+  const options = { loadModels: ["ensemble_chain"], traceConfig: ["level=TIMESTAMPS", "rate=1"] };
+  await start(blank, options);
+  const other = await context.newPage();
+  await openPage(other, origin);
+  await start(other, options);
+  /** The ids of all that come, up to so many. */
+  const ids = (page: Page, count: number): Promise<readonly number[]> =>
+    page.evaluate(async (wanted) => {
+      const found: number[] = [];
+      for await (const note of window.test.server.traces()) {
+        if (note.kind !== "trace") throw new Error(`a note '${note.kind}'`);
+        found.push(note.trace.id);
+        if (found.length === wanted) break;
+      }
+      return found;
+    }, count);
+
+  const early = ids(other, 2);
+  for (const page of [blank, other]) {
+    expect((await inferJson(page, "ensemble_chain", FEATURES)).status).toBe(200);
+  }
+  // A trace has as many ids as requests: those of the ensemble and of its two steps.
+  expect(await early).toEqual([1, 4]);
+  expect(await Promise.all([ids(blank, 2), ids(other, 2), ids(other, 1)])).toEqual([[1, 4], [1, 4], [1]]);
+
+  const toTheEnd = ids(other, Infinity);
+  await other.evaluate(() => window.test.server.stop());
+  expect(await toTheEnd).toEqual([1, 4]);
+  expect(await ids(blank, 2)).toEqual([1, 4]);
 });
 
 test("naiad serve writes Triton's trace file", async () => {

@@ -87,11 +87,11 @@ export interface HostControl {
 // Tunnel: the command `naiad serve` -> host, over a WebSocket
 
 /**
- * What is spoken in an exchange of the tunnel. `http`, `grpc` and `metrics` are what comes in at a port. `files` is what a
- * worker of the browser asks the command for and only the host has: files of models that are served. `control` has the targets
- * `/ready` (answered when the models of the start are loaded), `/stop` (answered when the host has drained), `/machine` (the body: `MachineMetrics`), `/log` (lines of
- * JSON: level, message, epochMs) and `/index`. `traces` is answered with a line of JSON for each note about the server's traces, until
- * the host has drained.
+ * What is spoken in an exchange of the tunnel. `http`, `grpc` and `metrics` are what comes in at a port. `files` is
+ * what a worker of the browser asks the command for and only the host has: files of models that are served. `control`
+ * has the targets `/ready` (answered when the models of the start are loaded), `/stop` (answered when the host has
+ * drained), `/machine` (the body: `MachineMetrics`), `/log` (lines of JSON: level, message, epochMs) and `/index`.
+ * `traces` is answered with a line of JSON for each note about the server's traces, until the host has drained.
  */
 export type TunnelProtocol = "http" | "grpc" | "metrics" | "files" | "control" | "traces";
 

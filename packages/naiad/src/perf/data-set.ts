@@ -37,7 +37,12 @@ export function createDataSet(model: PerfModel, options: DataSetOptions): PerfDa
   checkNames(model, Object.keys(options.shapes), model.inputs, "a shape");
   const { data } = options;
   if (data.kind === "files") {
-    const step = stepOf([directoryEntry(model, data.files)], 0, model, options, "the directory");
+    const step = stepOf(
+      rowsOf([directoryEntry(model, data.files)], 0, options),
+      model,
+      options,
+      "the directory",
+    );
     return { streams: [[step]] };
   }
   if (data.kind !== "entries") {
@@ -61,7 +66,9 @@ export function createDataSet(model: PerfModel, options: DataSetOptions): PerfDa
   }
   return {
     streams: data.streams.map((entries, index) =>
-      entries.map((_, step) => stepOf(entries, step, model, options, `data[${index}][${step}]`)),
+      entries.map((_, step) =>
+        stepOf(rowsOf(entries, step, options), model, options, `data[${index}][${step}]`),
+      ),
     ),
   };
 }
@@ -93,18 +100,21 @@ function checkNames(
 }
 
 /** The rows of a batch are consecutive entries, from this one on and round. */
-function stepOf(
+function rowsOf(
   entries: readonly DataEntry[],
   first: number,
+  { batchSize }: DataSetOptions,
+): readonly DataEntry[] {
+  const rows = Array.from({ length: batchSize }, (_, row) => entries[(first + row) % entries.length]);
+  return rows.filter((entry) => entry !== undefined);
+}
+
+function stepOf(
+  rows: readonly DataEntry[],
   model: PerfModel,
   options: DataSetOptions,
   where: string,
 ): PerfStep {
-  const chosen = Array.from(
-    { length: options.batchSize },
-    (_, row) => entries[(first + row) % entries.length],
-  );
-  const rows = chosen.filter((entry) => entry !== undefined);
   for (const { expected = {}, tensors } of rows) {
     checkNames(model, Object.keys(tensors), model.inputs, `data in ${where}`);
     checkNames(model, Object.keys(expected), model.outputs, `validation_data in ${where}`);
@@ -123,7 +133,7 @@ function stepOf(
   return {
     inputs: batched(inputs, model, options),
     ...(expected.length > 0 && { expected }),
-    parameters: entries[first]?.parameters ?? {},
+    parameters: rows[0]?.parameters ?? {},
   };
 }
 

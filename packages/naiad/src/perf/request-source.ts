@@ -86,7 +86,7 @@ function sequenceSource(options: RequestSourceOptions): RequestSource {
   return {
     slot: () => {
       let open: Sequence | undefined;
-      const send = (sequence: Sequence, isLast: boolean): PlannedRequest => {
+      const send = (sequence: Sequence, { isLast }: { readonly isLast: boolean }): PlannedRequest => {
         const step = elementAt(sequence.steps, sequence.sent);
         const flags = { id: sequence.id, start: sequence.sent === 0, end: isLast };
         sequence.sent += 1;
@@ -96,9 +96,9 @@ function sequenceSource(options: RequestSourceOptions): RequestSource {
       return {
         next: () => {
           const sequence = open ?? begin();
-          return send(sequence, sequence.sent === sequence.length - 1);
+          return send(sequence, { isLast: sequence.sent === sequence.length - 1 });
         },
-        end: () => (open === undefined ? undefined : send(open, true)),
+        end: () => (open === undefined ? undefined : send(open, { isLast: true })),
       };
     },
   };

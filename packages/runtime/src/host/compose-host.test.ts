@@ -193,8 +193,13 @@ describe("composeHost", () => {
     const first = await startServer({ store });
     await first.host.ready();
     await first.http("POST", "/v2/logging", encode({ log_verbose_level: 2, log_format: "ISO8601" }));
-    await first.http("POST", "/v2/trace/setting", encode({ trace_rate: "5" }));
-    await first.http("POST", "/v2/models/batcher/trace/setting", encode({ trace_count: "9" }));
+    await first.http("POST", "/v2/trace/setting", encode({ trace_rate: "2" }));
+    const ofModel = { trace_level: ["TIMESTAMPS"], trace_count: "9" };
+    await first.http("POST", "/v2/models/batcher/trace/setting", encode(ofModel));
+    // One of two is traced.
+    for (let round = 0; round < 2; round += 1) {
+      await first.http("POST", "/v2/models/batcher/infer", encode(REQUEST));
+    }
     await first.host.stop();
 
     const second = await startServer({ store, start: { hostId: "host-2", successorOf: "host-1" } });
@@ -203,7 +208,7 @@ describe("composeHost", () => {
       json: { log_verbose_level: 2, log_format: "ISO8601" },
     });
     expect(await second.http("GET", "/v2/models/batcher/trace/setting")).toMatchObject({
-      json: { trace_rate: "5", trace_count: "9" },
+      json: { trace_rate: "2", trace_count: "8" },
     });
     const other = await startServer({ store, start: { hostId: "host-3", successorOf: "nobody" } });
     await other.host.ready();

@@ -279,8 +279,9 @@ export async function composeHost(start: HostStart, platform: HostPlatform): Pro
       if (ready.length === 0) logger.log("info", "No model available");
     },
     stop: async () => {
-      isServing = false;
+      if (cancelLeaving !== undefined) leaveWill();
       cancelLeaving?.();
+      isServing = false;
       try {
         await server.stop();
         // What end points still do for what was answered.

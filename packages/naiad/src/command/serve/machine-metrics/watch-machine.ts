@@ -15,6 +15,8 @@ export interface MachineWatchOptions {
 export async function watchMachine({ reader, intervalMs, tell, signal }: MachineWatchOptions): Promise<void> {
   while (!signal.aborted) {
     await tell(await reader.read()).catch(() => undefined);
-    await sleep(Math.min(intervalMs, LONGEST_TIMER_MS), undefined, { signal, ref: false }).catch(() => undefined);
+    await sleep(Math.min(intervalMs, LONGEST_TIMER_MS), undefined, { signal, ref: false }).catch(
+      () => undefined,
+    );
   }
 }

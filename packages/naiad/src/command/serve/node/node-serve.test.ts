@@ -311,7 +311,7 @@ describe("naiad serve --runtime node", { timeout: 60_000 }, () => {
     await expect.poll(async () => (await infer(server, "simple", ADDENDS)).status, PATIENCE).toBe(200);
     // Both were found at once, but each is loaded in its own time.
     await expect
-      .poll(async () => (await fragile()).json(), PATIENCE)
+      .poll(async (): Promise<unknown> => (await fragile()).json(), PATIENCE)
       .toMatchObject({ outputs: [{ data: [-5] }] });
     expect((await readdir(server.repository, { recursive: true })).sort()).toEqual([
       ...["fragile", "fragile/1", "fragile/1/model.js", "fragile/config.pbtxt"],

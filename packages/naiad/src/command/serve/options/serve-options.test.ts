@@ -127,6 +127,7 @@ describe("the options of naiad serve", () => {
       "--pinned-memory-pool-byte-size does nothing in a browser",
       "--http-thread-count does nothing in a browser",
       "--strict-model-config is deprecated; say it with --disable-auto-complete-config",
+      "nothing is traced: there is a trace level, but no file, --trace-config triton,file=<path>",
     ]);
   });
 
