@@ -1,10 +1,8 @@
-import { InferenceError } from "@naiad/protocol";
 import type { PerfLevel, PerfReport, PerfReportHead, PerfWindow } from "../../perf/perf-report.ts";
 import { measurementPlan } from "../../perf/measure-settings.ts";
 import { levelHeader, levelLines, summaryLines, windowLine } from "../../perf/report-text.ts";
 import { runMeasurement } from "../../perf/run-measurement.ts";
 import { settingsLines } from "../../perf/settings-text.ts";
-import type { MetricsSource } from "../../perf/server-metrics.ts";
 import { answered } from "../../perf/wait.ts";
 import { type CommandIo, type ExitCode } from "../command-io.ts";
 import { versionLines } from "../version-lines.ts";
@@ -13,6 +11,7 @@ import type { Connection } from "./connection-options.ts";
 import { createGrpcTarget } from "./grpc-target.ts";
 import { createHttpTarget } from "./http-target.ts";
 import { inputDataOf } from "./input-files.ts";
+import { metricsSource } from "./metrics-source.ts";
 import { createNodeClock } from "./node-clock.ts";
 import { measureInPage } from "./page/measure-in-page.ts";
 import { PERF_HELP } from "./perf-help.ts";
@@ -185,24 +184,4 @@ async function measured(
 
 function targetOf({ tensorFormats, ...way }: Connection): CommandTarget {
   return way.kind === "grpc" ? createGrpcTarget(way) : createHttpTarget({ ...way, ...tensorFormats });
-}
-
-/** A page of metrics is there at once, or is not to be had. */
-const METRICS_LIMIT_MS = 10_000;
-
-function metricsSource({ intervalMs, url }: NonNullable<PerfCommand["metrics"]>): MetricsSource {
-  return {
-    intervalNs: intervalMs * 1e6,
-    read: async (signal) => {
-      try {
-        const limited = AbortSignal.any([signal, AbortSignal.timeout(METRICS_LIMIT_MS)]);
-        const response = await fetch(url, { signal: limited });
-        if (response.ok) return await response.text();
-        throw new Error(`HTTP status ${response.status}`);
-      } catch (error) {
-        signal.throwIfAborted();
-        throw new InferenceError("UNAVAILABLE", `no metrics at ${url}: ${String(error)}`, { cause: error });
-      }
-    },
-  };
 }
