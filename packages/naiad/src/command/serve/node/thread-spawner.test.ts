@@ -86,6 +86,7 @@ describe("threads as workers", () => {
   it("give their locks back when they end", async () => {
     const worker = await thread(`
       workerData.locks.postMessage(["call", 1, "request", { id: 1, name: "a", mode: "exclusive", ifAvailable: false }]);
+      host.on("message", () => {}); // A thread that listens to nobody ends by itself.
       host.postMessage("up");`);
     await nextMessage(worker);
     await expect.poll(() => locks.heldNames(), SOON).toEqual(["a"]);
