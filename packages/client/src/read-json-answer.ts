@@ -13,7 +13,7 @@ import type {
   TensorMetadata,
   TraceSettings,
 } from "@naiad/protocol";
-import { InferenceError, OPEN_TELEMETRY_SETTINGS } from "@naiad/protocol";
+import { InferenceError, isJsonArray, isJsonObject, OPEN_TELEMETRY_SETTINGS } from "@naiad/protocol";
 
 /** From JSON that a server sent to the messages of the protocol. All throw INTERNAL, naming what is missing. */
 
@@ -72,13 +72,13 @@ export function readModelStatistics(value: JsonValue): ModelStatistics {
 /** Counters beyond 2^53, which arrive as bigints, become the nearest number. */
 function withNumbers(value: JsonValue): JsonValue {
   if (typeof value === "bigint") return Number(value);
-  if (isArray(value)) return value.map(withNumbers);
+  if (isJsonArray(value)) return value.map(withNumbers);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withNumbers(member)]));
 }
 
 export function readRepositoryIndex(value: JsonValue): readonly RepositoryIndexEntry[] {
-  if (!isArray(value)) throw unexpected("repository index is no array");
+  if (!isJsonArray(value)) throw unexpected("repository index is no array");
   return value.map((entry) => {
     const line = readObject(entry, "repository index entry");
     text(line, "name");
@@ -131,12 +131,12 @@ export function readCudaRegions(value: JsonValue): readonly CudaSharedMemoryRegi
 }
 
 function readRegions(value: JsonValue): readonly JsonObject[] {
-  if (!isArray(value)) throw unexpected("shared memory status is no array");
+  if (!isJsonArray(value)) throw unexpected("shared memory status is no array");
   return value.map((region) => readObject(region, "shared memory region"));
 }
 
 export function readObject(value: JsonValue, what: string): JsonObject {
-  if (typeof value === "object" && value !== null && !isArray(value)) return value;
+  if (isJsonObject(value)) return value;
   throw unexpected(`${what} is no object`);
 }
 
@@ -152,12 +152,8 @@ function texts(object: JsonObject, name: string): string[] {
 
 function array(object: JsonObject, name: string): readonly JsonValue[] {
   const value = object[name];
-  if (isArray(value)) return value;
+  if (isJsonArray(value)) return value;
   throw unexpected(`'${name}' is no array`);
-}
-
-function isArray(value: JsonValue | undefined): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }
 
 function unexpected(message: string): InferenceError {

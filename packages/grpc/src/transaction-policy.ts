@@ -1,6 +1,6 @@
 import {
   InferenceError,
-  type JsonValue,
+  isJsonObject,
   type ModelReference,
   type OperationContext,
   type OperationHandlers,
@@ -13,7 +13,7 @@ export async function isDecoupled(
   context: OperationContext,
 ): Promise<boolean> {
   const { model_transaction_policy: policy } = await handlers.modelConfig(reference, context);
-  return isObject(policy) && policy["decoupled"] === true;
+  return isJsonObject(policy) && policy["decoupled"] === true;
 }
 
 /**
@@ -30,8 +30,4 @@ export async function requireOneResponse(
     "UNSUPPORTED",
     "ModelInfer RPC doesn't support models with decoupled transaction policy",
   );
-}
-
-function isObject(value: JsonValue | undefined): value is Readonly<Record<string, JsonValue>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-import { InferenceError, type JsonObject, type JsonValue, type ModelReference } from "@naiad/protocol";
+import { InferenceError, isJsonObject, type JsonObject, type ModelReference } from "@naiad/protocol";
 import type { RouteCall } from "./route.ts";
 
 function modelConfig({ options, request }: RouteCall, reference: ModelReference): Promise<JsonObject> {
@@ -19,15 +19,11 @@ export async function modelBatching(
  * Called only when the body turned out to be wrong, so that right ones do not pay for it.
  */
 export async function checkServable(call: RouteCall): Promise<void> {
-  const { model_transaction_policy: policy = null } = await modelConfig(call, call.reference);
-  if (isObject(policy) && policy["decoupled"] === true) {
+  const { model_transaction_policy: policy } = await modelConfig(call, call.reference);
+  if (isJsonObject(policy) && policy["decoupled"] === true) {
     throw new InferenceError(
       "UNSUPPORTED",
       "HTTP end point doesn't support models with decoupled transaction policy",
     );
   }
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

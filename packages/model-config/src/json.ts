@@ -1,7 +1,7 @@
 import { fromJson } from "@bufbuild/protobuf";
 import type { DescField, DescMessage, JsonValue as PlainJsonValue } from "@bufbuild/protobuf";
 import type { JsonObject, JsonValue } from "@naiad/protocol";
-import { InferenceError, parseJson } from "@naiad/protocol";
+import { InferenceError, isJsonArray, isJsonObject, parseJson } from "@naiad/protocol";
 import type { ModelConfig } from "./gen/model_config_pb.ts";
 import { ModelConfigSchema } from "./gen/model_config_pb.ts";
 
@@ -36,13 +36,13 @@ export function parseConfigJson(text: string, options: { readonly fileName: stri
 
 /** The message as the library takes it: names of enum values spelled as in the proto file, no bigints. */
 function plainMessage(desc: DescMessage, json: JsonValue): PlainJsonValue {
-  if (!isObject(json)) return plainValue(json);
+  if (!isJsonObject(json)) return plainValue(json);
   return mapEntries(json, (value, name) => {
     const field = desc.fields.find((candidate) => candidate.name === name || candidate.jsonName === name);
     if (field === undefined) return plainValue(value);
-    if (field.fieldKind === "map" && isObject(value))
+    if (field.fieldKind === "map" && isJsonObject(value))
       return mapEntries(value, (entry) => plainField(field, entry));
-    return isArray(value) ? value.map((element) => plainField(field, element)) : plainField(field, value);
+    return isJsonArray(value) ? value.map((element) => plainField(field, element)) : plainField(field, value);
   });
 }
 
@@ -56,8 +56,8 @@ function plainField(field: DescField, json: JsonValue): PlainJsonValue {
 
 function plainValue(json: JsonValue): PlainJsonValue {
   if (typeof json === "bigint") return String(json);
-  if (isArray(json)) return json.map(plainValue);
-  return isObject(json) ? mapEntries(json, plainValue) : json;
+  if (isJsonArray(json)) return json.map(plainValue);
+  return isJsonObject(json) ? mapEntries(json, plainValue) : json;
 }
 
 function mapEntries(
@@ -65,12 +65,4 @@ function mapEntries(
   transform: (value: JsonValue, name: string) => PlainJsonValue,
 ): PlainJsonValue {
   return Object.fromEntries(Object.entries(json).map(([name, value]) => [name, transform(value, name)]));
-}
-
-function isArray(json: JsonValue): json is readonly JsonValue[] {
-  return Array.isArray(json);
-}
-
-function isObject(json: JsonValue): json is JsonObject {
-  return typeof json === "object" && json !== null && !Array.isArray(json);
 }

@@ -1,6 +1,7 @@
 import { ScalarType, toJson } from "@bufbuild/protobuf";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import type { JsonObject, JsonValue } from "@naiad/protocol";
+import { isJsonObject } from "@naiad/protocol";
 import type { ModelConfig } from "./gen/model_config_pb.ts";
 import { ModelConfigSchema } from "./gen/model_config_pb.ts";
 
@@ -24,7 +25,7 @@ export function printConfig(config: ModelConfig): JsonObject {
 }
 
 function printMessage(desc: DescMessage, json: JsonValue): JsonObject {
-  if (!isObject(json)) return {};
+  if (!isJsonObject(json)) return {};
   const printed: Record<string, JsonValue> = {};
   for (const field of desc.fields) {
     const value = json[field.name];
@@ -36,7 +37,7 @@ function printMessage(desc: DescMessage, json: JsonValue): JsonObject {
 function printField(field: DescField, json: JsonValue): JsonValue {
   const printValue = valuePrinter(field);
   if (Array.isArray(json)) return json.map(printValue);
-  if (field.fieldKind !== "map" || !isObject(json)) return printValue(json);
+  if (field.fieldKind !== "map" || !isJsonObject(json)) return printValue(json);
   return Object.fromEntries(Object.entries(json).map(([key, value]) => [key, printValue(value)]));
 }
 
@@ -63,8 +64,4 @@ function shortestFloat(value: number): number {
     if (Math.fround(rounded) === value) return rounded;
   }
   return value;
-}
-
-function isObject(json: JsonValue): json is JsonObject {
-  return typeof json === "object" && json !== null && !Array.isArray(json);
 }

@@ -21,6 +21,7 @@ export * from "./server-options.ts";
 export * from "./option-kinds.ts";
 export * from "./client-contract.ts";
 export * from "./json.ts";
+export * from "./json-kinds.ts";
 export type { JsonNode } from "./json-node.ts";
 export { readJson } from "./json-reader.ts";
 export * from "./json-access.ts";

@@ -1,4 +1,5 @@
 import { JsonFloat, type JsonNode, NumberArray } from "./json-node.ts";
+import { isJsonArray } from "./json-kinds.ts";
 import { readJson } from "./json-reader.ts";
 import type { JsonObject, JsonValue } from "./messages.ts";
 
@@ -39,12 +40,8 @@ export function stringifyJson(value: JsonValue): string {
       return String(value);
     default:
       if (value === null) return "null";
-      return isArray(value) ? `[${value.map(stringifyJson).join(",")}]` : stringifyObject(value);
+      return isJsonArray(value) ? `[${value.map(stringifyJson).join(",")}]` : stringifyObject(value);
   }
-}
-
-function isArray(value: readonly JsonValue[] | JsonObject): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }
 
 function stringifyObject(object: JsonObject): string {

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, ParameterValue, Parameters } from "@naiad/protocol";
-import { InferenceError, parseJson } from "@naiad/protocol";
+import { InferenceError, isJsonArray, isJsonObject, parseJson } from "@naiad/protocol";
 
 /** Where the content of requests comes from. */
 export type PerfInputData =
@@ -57,10 +57,10 @@ export function joinInputData(parts: readonly PerfInputData[]): PerfInputData {
 }
 
 function streamsOf(data: JsonValue | undefined, name: string): readonly (readonly DataEntry[])[] | undefined {
-  if (!isArray(data) || data.length === 0) return undefined;
-  if (!isArray(data[0])) return [data.map((entry, index) => entryOf(entry, `${name}[${index}]`))];
+  if (!isJsonArray(data) || data.length === 0) return undefined;
+  if (!isJsonArray(data[0])) return [data.map((entry, index) => entryOf(entry, `${name}[${index}]`))];
   return data.map((stream, index) => {
-    if (!isArray(stream) || stream.length === 0)
+    if (!isJsonArray(stream) || stream.length === 0)
       throw invalid(`${name}[${index}] must be a list with an entry`);
     return stream.map((entry, step) => entryOf(entry, `${name}[${index}][${step}]`));
   });
@@ -90,18 +90,18 @@ function entryOf(value: JsonValue, where: string): DataEntry {
 }
 
 function tensorOf(value: JsonValue, where: string): EntryTensor {
-  if (isArray(value)) return { content: { kind: "values", values: value } };
+  if (isJsonArray(value)) return { content: { kind: "values", values: value } };
   const { content, shape, b64 } = objectOf(value, where);
   const own = shape === undefined ? {} : { shape: shapeOf(shape, where) };
-  const inner = content !== undefined && isObject(content) ? content["b64"] : undefined;
+  const inner = isJsonObject(content) ? content["b64"] : undefined;
   const base64 = inner ?? b64;
   if (typeof base64 === "string") return { content: { kind: "base64", text: base64 }, ...own };
-  if (isArray(content)) return { content: { kind: "values", values: content }, ...own };
+  if (isJsonArray(content)) return { content: { kind: "values", values: content }, ...own };
   throw invalid(`${where} needs 'content', a list, or 'b64'`);
 }
 
 function shapeOf(value: JsonValue, where: string): readonly number[] {
-  if (isArray(value) && value.every((dim) => Number.isInteger(dim))) return value.map(Number);
+  if (isJsonArray(value) && value.every((dim) => Number.isInteger(dim))) return value.map(Number);
   throw invalid(`the shape of ${where} must be a list of integers`);
 }
 
@@ -118,16 +118,8 @@ function parametersOf(value: JsonValue | undefined, where: string): Parameters {
 }
 
 function objectOf(value: JsonValue, where: string): JsonObject {
-  if (isObject(value)) return value;
+  if (isJsonObject(value)) return value;
   throw invalid(`${where} must be an object`);
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === "object" && value !== null && !isArray(value);
-}
-
-function isArray(value: JsonValue | undefined): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }
 
 function invalid(message: string): InferenceError {

@@ -1,5 +1,5 @@
 import type { Datatype, JsonObject, JsonValue, ModelMetadata, TensorMetadata } from "@naiad/protocol";
-import { InferenceError, isDatatype } from "@naiad/protocol";
+import { InferenceError, isDatatype, isJsonArray, isJsonObject } from "@naiad/protocol";
 
 /** What has to be known of a model to make requests for it. */
 export interface PerfModel {
@@ -77,13 +77,9 @@ function composingOf(config: JsonObject | undefined): readonly ComposingModel[] 
 }
 
 function objectOf(value: JsonValue | undefined): JsonObject {
-  return isObject(value) ? value : {};
+  return isJsonObject(value) ? value : {};
 }
 
 function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
-  return Array.isArray(value) ? (value as readonly JsonValue[]).filter(isObject) : [];
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isJsonArray(value) ? value.filter(isJsonObject) : [];
 }

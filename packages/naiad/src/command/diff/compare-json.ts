@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from "@naiad/protocol";
-import { stringifyJson } from "@naiad/protocol";
+import type { JsonValue } from "@naiad/protocol";
+import { isJsonArray, isJsonObject, stringifyJson } from "@naiad/protocol";
 
 /** One thing that two servers say differently. */
 export interface Difference {
@@ -16,12 +16,12 @@ export function compareJson(
   one: JsonValue | undefined,
   other: JsonValue | undefined,
 ): readonly Difference[] {
-  if (isObject(one) && isObject(other)) {
+  if (isJsonObject(one) && isJsonObject(other)) {
     return [...new Set([...Object.keys(one), ...Object.keys(other)])].flatMap((key) =>
       compareJson(path === "" ? key : `${path}.${key}`, one[key], other[key]),
     );
   }
-  if (isArray(one) && isArray(other)) {
+  if (isJsonArray(one) && isJsonArray(other)) {
     return Array.from({ length: Math.max(one.length, other.length) }).flatMap((_, index) =>
       compareJson(`${path}[${index}]`, one[index], other[index]),
     );
@@ -36,12 +36,4 @@ function textOf(value: JsonValue | undefined): string | undefined {
 
 function unquoted(text: string | undefined): string | undefined {
   return text?.replace(/^"(-?\d+)"$/, "$1");
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isArray(value: JsonValue | undefined): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }
